@@ -1,0 +1,53 @@
+#pragma once
+// A program that runs: kernels are compiled per size class when first met, kept in memory and on
+// disk; the arena is planned per tuple of sizes.
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "exec/program.h"
+#include "schedule/target.h"
+
+namespace pto {
+
+// Public counters (process-wide), readable from Python: pto.counters().
+struct Counters {
+  std::atomic<int64_t> traces{0}, graphs_compiled{0}, kernels_compiled{0}, size_classes{0},
+      disk_hits{0}, launches{0}, runs{0}, compile_microseconds{0};
+};
+Counters& counters();
+
+struct CompileOptions {
+  Target target = host_target();
+  std::vector<std::string> passes_off;   // names, of any level
+  bool use_disk_cache = true;
+};
+
+class Executable {
+ public:
+  Executable(Program program, CompileOptions options);
+  ~Executable();
+  const Program& program() const;
+  const CompileOptions& options() const;
+
+  // Inputs are packed if they are strided; shapes and dtypes are checked (pto::Error). Returns new
+  // buffers. Safe to call from many threads.
+  std::vector<BufferPtr> run(const std::vector<BufferPtr>& inputs);
+
+  // For the tools. `level` is "tile", "schedule", "loop", "loop.lowered", "c", "llvm", "asm".
+  // Sizes choose the class; empty: those of the last run, else a guess of 64 for every symbol.
+  std::string text(const std::string& level, const Sizes& sizes = {});
+  MemoryPlan memory(const Sizes& sizes);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Graph passes, fusion, kernels: the tensor graph to a program (exec/build.cpp), and all the way.
+Program build_program(const Graph& graph, const CompileOptions& options = {});
+std::shared_ptr<Executable> compile(const Graph& graph, const CompileOptions& options = {});
+
+}  // namespace pto

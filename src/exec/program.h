@@ -1,0 +1,86 @@
+#pragma once
+// The execution graph: steps over buffers, with kernels by name. The text of a whole program holds
+// its kernels at the tile level (definition, and schedules if they are fixed) or at the loop level;
+// any of these texts parses back and runs.
+//
+//   program main[B] {
+//     input x: f32[B, 64]
+//     constant c0: f32[2] = data "3f800000..."
+//     temp t0: f32[B, 32]
+//     output y: f32[B, 32]
+//     guard B % 2 == 0
+//     launch k0[s0 = B](x, w) -> (t0)         @ "model.py:3 (Block.forward / softmax)"
+//     copy t0 -> y
+//     ...
+//   }
+//   kernel k0(...) -> (...) { ... }
+//   schedule k0 on x86.avx512 { ... }
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/node.h"
+#include "loop/loop.h"
+#include "schedule/schedule.h"
+#include "tile/kernel.h"
+
+namespace pto {
+
+enum class BufferKind : uint8_t { Input, Constant, Temp, Output };
+
+struct ProgramBuffer {
+  Symbol name;
+  BufferKind kind;
+  DType dtype;
+  Shape shape;
+  BufferPtr constant;
+};
+
+enum class StepKind : uint8_t { Launch, Copy, Foreign, Cond, While, Scan };
+
+struct Program;
+using ProgramPtr = std::shared_ptr<const Program>;
+
+// Operands name buffers by position in Program::buffers.
+struct Step {
+  StepKind kind;
+  Symbol kernel;                      // Launch
+  std::vector<std::pair<Symbol, Size>> sizes;  // Launch: the kernel's symbols
+  std::vector<int> inputs, outputs;
+  // Cond: [then, else], first input is the predicate. While: [condition, body], inputs are the
+  // initial state. Scan: [body], inputs are the initial carries then the sequences.
+  std::vector<ProgramPtr> programs;
+  AttrsPtr attrs;                     // of the node (Foreign, Scan)
+  Loc loc;
+};
+
+struct Program {
+  std::string name = "main";
+  std::vector<Symbol> sizes;
+  std::vector<ProgramBuffer> buffers;
+  std::vector<int> inputs, outputs;   // positions in `buffers`, in the order of the call
+  std::vector<Step> steps;
+  Exprs guards;
+  std::map<Symbol, Kernel> kernels;
+  // Fixed by the text or by with_schedule; otherwise made by the heuristic at first launch.
+  std::map<Symbol, std::vector<Schedule>> schedules;
+  std::map<Symbol, LoopProgram> loops;   // a kernel given as a loop program (not in `kernels` then)
+  std::vector<std::string> because;      // fusion decisions: what was fused, what not, and why
+};
+
+std::string to_text(const Program& program);
+Program parse_program(std::string_view text);
+void verify(const Program& program, std::string_view where);
+// Runs steps in order with the interpreters of the kernels' level.
+std::vector<BufferPtr> interpret(const Program& program, const std::vector<BufferPtr>& inputs);
+
+// exec/memory_plan.h: offsets of temps in one arena for actual sizes.
+struct MemoryPlan {
+  int64_t arena_bytes = 0;
+  int64_t input_bytes = 0, output_bytes = 0, constant_bytes = 0;
+  std::vector<int64_t> offsets;          // per buffer; -1 if it is not in the arena
+};
+MemoryPlan plan_memory(const Program& program, const Sizes& sizes);
+
+}  // namespace pto

@@ -1,0 +1,62 @@
+#pragma once
+// The functions from which graphs are made: they promote and broadcast operands, wrap negative
+// axes, check, and then apply rows. Composites (softmax, layer_norm, ...) are functions over these
+// and stand in one table, ops/functions.h, from which the Python and C++ front ends are made.
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ops/row.h"
+
+namespace pto {
+
+// An operand as the user gave it: a tensor, or a Python scalar, which is weak: it takes the other
+// operand's type (its own default where there is none: bool, int64, float32).
+using Operand = std::variant<Value, bool, int64_t, double, Expr>;   // Expr: a symbolic size (i64)
+
+// The user's location for the nodes that this thread builds; composites push their names.
+class WithLoc {
+ public:
+  explicit WithLoc(Loc loc);
+  ~WithLoc();
+
+ private:
+  Loc previous_;
+};
+class WithName {          // "softmax" -> path "... / softmax"
+ public:
+  explicit WithName(std::string_view name);
+  ~WithName();
+
+ private:
+  Loc previous_;
+};
+Loc current_loc();
+
+// Elementwise by row name, with promotion and broadcasting; `fn` is the name in messages.
+Value elementwise(std::string_view row, std::vector<Operand> operands, std::string_view fn = "");
+Value to_value(const Operand& operand, std::optional<DType> type = {});
+Value cast(const Value& x, DType type);
+Value full(const Shape& shape, Scalar value);
+Value broadcast_to(const Value& x, const Shape& shape);
+Shape broadcast_shapes(const std::vector<Shape>& shapes, std::string_view fn,
+                       const Values& operands = {});
+int64_t normalise_axis(int64_t axis, int rank, std::string_view fn);
+std::vector<int64_t> normalise_axes(const std::vector<int64_t>& axes, int rank, std::string_view fn);
+
+inline Value add(Operand a, Operand b) { return elementwise("add", {a, b}); }
+inline Value sub(Operand a, Operand b) { return elementwise("subtract", {a, b}); }
+inline Value mul(Operand a, Operand b) { return elementwise("multiply", {a, b}); }
+inline Value div(Operand a, Operand b) { return elementwise("divide", {a, b}); }
+
+Value reduce(std::string_view monoid, const Value& x, const std::vector<int64_t>& axes, bool keepdims);
+Value reshape(const Value& x, const Shape& shape);   // one size may be the constant -1
+Value permute(const Value& x, const std::vector<int64_t>& perm);
+Value slice(const Value& x, const Exprs& start, const Exprs& stop, const std::vector<int64_t>& step);
+Value concat(const Values& xs, int64_t axis);
+Value einsum(std::string_view spec, const Values& operands);
+Value matmul(const Value& a, const Value& b);
+
+}  // namespace pto
