@@ -1,0 +1,54 @@
+#pragma once
+// Waiting for an atomic to change: spin briefly, for what is usually there within microseconds, then
+// park in the kernel.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace pto {
+
+inline void cpu_relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// A word that one side advances and others wait on. Waiters register before they park, so that
+// advancing costs no system call while nobody is parked.
+class alignas(64) Signal {
+ public:
+  int32_t load() const { return word_.load(std::memory_order_acquire); }
+
+  // One side at a time.
+  void advance() {
+    word_.store(word_.load(std::memory_order_relaxed) + 1);  // ordered before the load of parked_
+    if (parked_.load() > 0) word_.notify_all();
+  }
+
+  // Returns when the word differs from `old`; what was written before advance() is visible then.
+  void wait_while(int32_t old) {
+    constexpr auto spin = std::chrono::microseconds(20);
+    for (int i = 0; i < 64; i++) {
+      if (load() != old) return;
+      cpu_relax();
+    }
+    const auto start = std::chrono::steady_clock::now();
+    do {
+      for (int i = 0; i < 16; i++) {
+        if (load() != old) return;
+        cpu_relax();
+      }
+    } while (std::chrono::steady_clock::now() - start < spin);
+    parked_.fetch_add(1);
+    while (word_.load() == old) word_.wait(old);
+    parked_.fetch_sub(1);
+  }
+
+ private:
+  std::atomic<int32_t> word_{0};
+  std::atomic<int32_t> parked_{0};
+};
+
+}  // namespace pto
