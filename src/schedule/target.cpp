@@ -122,7 +122,8 @@ Target detect_host() {
 
 std::string Target::key() const {
   std::vector<std::string> parts{name, triple, cpu, features};
-  for (int64_t n : {int64_t{vector_bytes}, int64_t{vector_registers}, int64_t{fma}, l1_bytes, l2_bytes, l3_bytes})
+  for (int64_t n : {int64_t{vector_bytes}, int64_t{vector_registers}, int64_t{fma}, l1_bytes, l2_bytes,
+                    l3_bytes})
     parts.push_back(std::to_string(n));
   return join(parts, "|");
 }

@@ -176,7 +176,8 @@ void run_alone(int64_t shared_bytes, int64_t scratch_bytes, int32_t* error,
   };
   if (alone.blocks.size() == alone.depth) alone.blocks.emplace_back();
   auto& [shared, scratch] = alone.blocks[alone.depth];
-  pto_worker worker{0, 1, no_barrier, shared.at_least(shared_bytes), scratch.at_least(scratch_bytes), error, nullptr};
+  pto_worker worker{0,       1, no_barrier, shared.at_least(shared_bytes), scratch.at_least(scratch_bytes),
+                    error, nullptr};
   alone.depth++;
   const Depth restore;
   body(worker);
