@@ -212,7 +212,8 @@ char* LoadedObject::Impl::address_of(const Parsed& elf, const Elf64_Sym& symbol)
   }
   if (symbol.st_shndx >= section_at.size() || !section_at[symbol.st_shndx])
     malformed("a symbol stands in no loaded section");
-  if (symbol.st_value > elf.sections[symbol.st_shndx].sh_size) malformed("a symbol stands outside its section");
+  if (symbol.st_value > elf.sections[symbol.st_shndx].sh_size)
+    malformed("a symbol stands outside its section");
   return section_at[symbol.st_shndx] + symbol.st_value;
 }
 
