@@ -90,8 +90,10 @@ Exprs Expr::indices() const {
 
 std::string Expr::str() const { return p_ ? to_text(*this) : "<none>"; }
 
-Expr var(Symbol name, DType type) { return make_node(Op::Var, type, 1, name.id(), 0, {}); }
-Expr var(std::string_view name, DType type) { return var(Symbol(name), type); }
+Expr var(Symbol name, DType type, int lanes) {
+  return make_node(Op::Var, type, lanes, name.id(), 0, {});
+}
+Expr var(std::string_view name, DType type, int lanes) { return var(Symbol(name), type, lanes); }
 
 namespace {
 

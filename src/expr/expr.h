@@ -126,8 +126,9 @@ struct ExprHash {
 };
 
 // --- construction: every maker checks its operands' types and lanes (InternalError) -------------
-Expr var(Symbol name, DType type = DType::I64);
-Expr var(std::string_view name, DType type = DType::I64);
+// Of a let, with the lanes of its value.
+Expr var(Symbol name, DType type = DType::I64, int lanes = 1);
+Expr var(std::string_view name, DType type = DType::I64, int lanes = 1);
 Expr load(Symbol buffer, DType type, Exprs indices);
 Expr load_if(Symbol buffer, DType type, Expr predicate, Expr other, Exprs indices);
 Expr make(Op op, Exprs args);  // any operation of ops.def
@@ -174,7 +175,12 @@ size_t count_nodes(const Expr& e);
 // Infix for arithmetic and comparisons, calls for the rest; constants other than i64 and bool
 // name their type: f32(0.5). Variables and buffers get their types from `types` when parsing.
 std::string to_text(const Expr& e);
-using TypeOf = std::function<DType(Symbol)>;
+struct VarType {
+  DType type;
+  int lanes;
+  VarType(DType type, int lanes = 1) : type(type), lanes(lanes) {}  // NOLINT: most have one lane
+};
+using TypeOf = std::function<VarType(Symbol)>;
 Expr parse_expr(Lexer& in, const TypeOf& types);
 
 }  // namespace pto

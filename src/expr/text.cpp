@@ -150,11 +150,12 @@ class Parser {
     const std::string id = in_.name();
     if (in_.accept("[")) return indexed(id);
     if (in_.accept("(")) return call(id);
-    return var(Symbol(id), types_(Symbol(id)));
+    const VarType type = types_(Symbol(id));
+    return var(Symbol(id), type.type, type.lanes);
   }
 
   Expr indexed(const std::string& id) {
-    const DType type = types_(Symbol(id));
+    const DType type = types_(Symbol(id)).type;
     Exprs index;
     Expr predicate;
     while (!in_.accept("]")) {

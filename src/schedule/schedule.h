@@ -30,10 +30,22 @@
 //     the lanes and unrolled parts are combined just after, the outermost enclosing loop over one of
 //     its folded axes. Users of the value stand after that loop. A scan's leaf stands in a serial
 //     loop over its axis, in order.
-//   - Order of a fold, which fixes its bits: `for` chunks ascend and accumulate in place; each
+//   - Order of a fold, which fixes its bits: serial chunks ascend and accumulate in place; each
 //     unrolled part and each lane of a vector loop over a folded axis has its own accumulator
-//     (`vector j/16 x4`: 64 accumulators); afterwards unrolled parts, then lanes, combine by
-//     HReduce's tree. Short chunks leave the missing lanes' accumulators as they were.
+//     (`vector j/16 x4`: 64 accumulators), which starts from the identity; afterwards the parts, then
+//     the lanes, combine by HReduce's tree (eval_hreduce), the lower position as the monoid's `a`. The
+//     parts form one list: the outermost unrolled loop varies slowest, a vector loop's x U varies
+//     fastest. Short chunks leave the missing parts' and lanes' accumulators as they were. A step is
+//     combine(accumulator, body), of a contract fma(lhs, rhs, accumulator) where floating.
+//     Inside the outermost loop over a folded axis, every other enclosing loop of the leaf is over one
+//     of the value's axes.
+//   - Serial loops over a scan's axis that enclose its leaf walk chunks and positions from the last to
+//     the first if the scan is reversed.
+//   - Expressions are transformed (promote_halves, expand_all_math, form_fma) one by one: a body, each
+//     factor of a contract, each component of a monoid's combine, a store's value. They are not merged:
+//     an inline value is computed by its own body, once a point, and used by name.
+//   - Checks are not placed: lowering evaluates each at all points of its axes, before or after what
+//     it guards.
 //   - Storage of a placed value stands at the innermost node that encloses its identity and all its
 //     users. It holds the part of each of its axes that is not bound to one index there: the current
 //     tile's step, or the extent. Outside every parallel loop it is shared by the workers, and nests
