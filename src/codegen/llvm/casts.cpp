@@ -1,5 +1,7 @@
 // Conversions between element types: nearest even, saturating to integers, halves through their bits.
-#include "base/error.h"
+#include <algorithm>
+#include <cmath>
+
 #include "codegen/llvm/ops.h"
 
 namespace pto::llvm_codegen {
@@ -36,10 +38,29 @@ Value* OpEmitter::int_to_float(Value* v, DType from, DType to) {
   return is_signed(from) ? b.CreateSIToFP(v, type) : b.CreateUIToFP(v, type);
 }
 
+// A scalar's saturation is a few instructions; LLVM takes vectors apart for it, and these are clamped.
 Value* OpEmitter::float_to_int(Value* v, DType to) {
   llvm::Type* type = as_lanes(register_type(b.getContext(), to, 1), v);
-  const auto id = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-  return b.CreateIntrinsic(id, {type, v->getType()}, {v});
+  const bool is_signed = pto::is_signed(to);
+  if (lanes_of(v) == 1) {
+    const auto id = is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return b.CreateIntrinsic(id, {type, v->getType()}, {v});
+  }
+  const int width = size_of(to) * 8, digits = v->getType()->getScalarType()->isDoubleTy() ? 53 : 24;
+  const int power = is_signed ? width - 1 : width;
+  const double beyond = std::ldexp(1.0, power), least = is_signed ? -beyond : 0;
+  // The largest integer, or the largest float below it that is one.
+  const double most = power <= digits ? beyond - 1 : beyond - std::ldexp(1.0, power - digits);
+  Value* x = b.CreateSelect(b.CreateFCmpORD(v, v), v, float_like(v, 0));
+  x = b.CreateSelect(b.CreateFCmpOLT(x, float_like(v, least)), float_like(v, least), x);
+  x = b.CreateSelect(b.CreateFCmpOGT(x, float_like(v, most)), float_like(v, most), x);
+  // Narrow integers are made by way of 32 bits, for which there are instructions.
+  llvm::Type* wide = as_lanes(b.getIntNTy(static_cast<unsigned>(std::max(width, 32))), v);
+  const bool unsigned_wide = !is_signed && width >= 32;
+  Value* n = b.CreateTrunc(unsigned_wide ? b.CreateFPToUI(x, wide) : b.CreateFPToSI(x, wide), type);
+  if (power <= digits) return n;
+  const uint64_t largest = ~uint64_t{0} >> (64 - power);
+  return b.CreateSelect(b.CreateFCmpOGE(v, float_like(v, beyond)), int_like(n, largest), n);
 }
 
 // Narrows towards zero and sets the last bit if anything was lost, so that a second rounding sees it.

@@ -88,6 +88,7 @@ class FunctionEmitter {
   void store(const Stmt& s);
   Value* load_lanes(const BufferInfo& from, const Expr& index, int lanes, Value* mask, Value* other);
   void store_lanes(const BufferInfo& to, const Expr& index, int lanes, Value* v, Value* mask);
+  Value* load_strided(const BufferInfo& from, Value* base, int stride, int lanes);
   Value* load_scalar(const BufferInfo& from, Value* index, Value* mask, Value* other);
   Value* address(const BufferInfo& buffer, Value* index);
   Value* lane_addresses(const BufferInfo& buffer, const Expr& index, const Linear& form, int lanes);

@@ -207,14 +207,14 @@ Range FunctionEmitter::range_of(const Expr& e, int depth) const {
 }
 
 FunctionEmitter::Linear FunctionEmitter::linear(const Expr& e, int depth) const {
+  if (e.lanes() == 1) return {e, Expr(0)};
+  if (e.op() == Op::Ramp) return {e.arg(0), e.arg(1)};
+  if (e.op() == Op::Broadcast) return {e.arg(0), Expr(0)};
   if (e.is_var()) {
     const auto it = bindings_.find(e.symbol());
-    if (it == bindings_.end() || lanes_of(it->second.value) == 1) return {e, Expr(0)};
-    return it->second.definition ? linear(it->second.definition, depth) : Linear{};
+    if (it == bindings_.end() || !it->second.definition) return {};
+    return linear(it->second.definition, depth + 1);
   }
-  if (e.op() == Op::Ramp) return {e.arg(0), e.arg(1)};
-  if (e.op() == Op::Broadcast) return linear(e.arg(0), depth);
-  if (e.lanes() == 1) return {e, Expr(0)};
   if (depth > kAnalysisDepth || (e.op() != Op::Add && e.op() != Op::Sub && e.op() != Op::Mul)) return {};
   Linear x = linear(e.arg(0), depth + 1), y = linear(e.arg(1), depth + 1);
   if (!x || !y) return {};

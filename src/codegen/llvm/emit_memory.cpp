@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/error.h"
 #include "codegen/llvm/emit.h"
 
@@ -9,6 +11,10 @@ constexpr std::string_view kWhere = "codegen/llvm";
 bool is_all(const Value* mask, bool ones) {
   const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
   return constant && (ones ? constant->isAllOnesValue() : constant->isNullValue());
+}
+
+llvm::ElementCount lanes_count(int lanes) {
+  return llvm::ElementCount::getFixed(static_cast<unsigned>(lanes));
 }
 
 bool is_constant(const Expr& e, int64_t n) { return e.is_const() && e.as_int() == n; }
@@ -83,9 +89,7 @@ Value* FunctionEmitter::load(const Expr& e) {
   const bool masked = e.op() == Op::LoadIf;
   Value* mask = masked ? value(e.arg(0)) : nullptr;
   Value* other = masked ? value(e.arg(1)) : nullptr;
-  int lanes = e.lanes();
-  if (lanes == 1) lanes = lanes_of(value(indices[0]));
-  if (mask) lanes = std::max({lanes, lanes_of(mask), lanes_of(other)});
+  const int lanes = e.lanes();
   if (mask && is_all(mask, false)) return ops_.splat_lanes(other, lanes);
   if (mask && is_all(mask, true)) mask = other = nullptr;
   if (lanes == 1) return load_scalar(from, value(indices[0]), mask, other);
@@ -120,10 +124,34 @@ Value* FunctionEmitter::load_lanes(const BufferInfo& from, const Expr& index, in
     return ops_.splat_lanes(tag(from, b.CreateAlignedLoad(type->getScalarType(), at, alignment(from))),
                             lanes);
   }
-  Value* all = llvm::Constant::getAllOnesValue(
-      llvm::FixedVectorType::get(b.getInt1Ty(), static_cast<unsigned>(lanes)));
-  return tag(from, b.CreateMaskedGather(type, lane_addresses(from, index, form, lanes), alignment(from),
-                                        mask ? mask : all, other));
+  const bool near = form && form.stride.is_const() && form.stride.as_int() >= 2 && form.stride.as_int() <= 4;
+  if (near && !mask)
+    return load_strided(from, value(form.base), static_cast<int>(form.stride.as_int()), lanes);
+  if (!mask) mask = b.getAllOnesMask(lanes_count(lanes));
+  Value* addresses = lane_addresses(from, index, form, lanes);
+  return tag(from, b.CreateMaskedGather(type, addresses, alignment(from), mask, other));
+}
+
+// Every stride-th element, out of as many whole vectors; the last one ends with the last element.
+Value* FunctionEmitter::load_strided(const BufferInfo& from, Value* base, int stride, int lanes) {
+  llvm::Type* type = memory_type(context_, from.dtype, lanes);
+  const int last = (stride - 1) * (lanes - 1);   // where the last vector begins
+  const auto part = [&](int v) {
+    Value* offset = b.getInt64(static_cast<uint64_t>(v == stride - 1 ? last : v * lanes));
+    return tag(from, b.CreateAlignedLoad(type, address(from, b.CreateAdd(base, offset)), alignment(from)));
+  };
+  Value* result = part(0);
+  for (int v = 1; v < stride; v++) {
+    llvm::SmallVector<int> from_lanes;
+    for (int i = 0; i < lanes; i++) {
+      const int at = i * stride, lane = at - (v == stride - 1 ? last : v * lanes);
+      const bool before = at < v * lanes;   // in an earlier vector
+      const int kept = v == 1 ? at : i;     // where `result` has it
+      from_lanes.push_back(before ? kept : lane < lanes ? lanes + lane : 0);
+    }
+    result = b.CreateShuffleVector(result, part(v), from_lanes);
+  }
+  return result;
 }
 
 Value* FunctionEmitter::load_scalar(const BufferInfo& from, Value* index, Value* mask, Value* other) {
@@ -150,9 +178,7 @@ void FunctionEmitter::store(const Stmt& s) {
   const Expr& index = s.index[0];
   Value* v = value(s.value);
   Value* mask = s.mask ? value(s.mask) : nullptr;
-  int lanes = std::max(lanes_of(v), index.lanes());
-  if (index.lanes() == 1) lanes = std::max(lanes, lanes_of(value(index)));
-  if (mask) lanes = std::max(lanes, lanes_of(mask));
+  const int lanes = std::max({lanes_of(v), index.lanes(), mask ? lanes_of(mask) : 1});
   if (mask && is_all(mask, false)) return;
   if (mask && is_all(mask, true)) mask = nullptr;
   v = to_memory(to, v);
@@ -196,10 +222,9 @@ void FunctionEmitter::store_lanes(const BufferInfo& to, const Expr& index, int l
     tag(to, b.CreateAlignedStore(last, address(to, value(form.base)), alignment(to)));
     return;
   }
-  Value* all = llvm::Constant::getAllOnesValue(
-      llvm::FixedVectorType::get(b.getInt1Ty(), static_cast<unsigned>(lanes)));
+  if (!mask) mask = b.getAllOnesMask(lanes_count(lanes));
   // A scatter writes in the order of its lanes.
-  tag(to, b.CreateMaskedScatter(v, lane_addresses(to, index, form, lanes), alignment(to), mask ? mask : all));
+  tag(to, b.CreateMaskedScatter(v, lane_addresses(to, index, form, lanes), alignment(to), mask));
 }
 
 }  // namespace pto::llvm_codegen
