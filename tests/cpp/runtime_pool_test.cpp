@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -140,6 +141,24 @@ TEST(Pool, WorksInAForkedChild) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 #endif
+
+// Another library may flush subnormals or round otherwise in this thread.
+TEST(Pool, FloatingStateIsTheDefaultInsideAndTheCallersOutside) {
+  const int before = std::fegetround();
+  ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+  std::feclearexcept(FE_ALL_EXCEPT);
+  for (int workers : {1, 3}) {
+    std::atomic<int> right{0};
+    run_parallel(workers, 0, 0, nullptr, [&](pto_worker&) {
+      const volatile float one = 1, tiny = 1e-40f;
+      right += one + tiny == one && tiny * one != 0;
+    });
+    EXPECT_EQ(right, workers);
+    EXPECT_EQ(std::fegetround(), FE_UPWARD);
+    EXPECT_EQ(std::fetestexcept(FE_INEXACT), 0);
+  }
+  std::fesetround(before);
+}
 
 TEST(Pool, RefusesSenselessNumbersOfThreads) {
   const int before = num_threads();

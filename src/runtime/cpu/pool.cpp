@@ -14,6 +14,26 @@
 namespace pto {
 namespace {
 
+// Kernels run with the default floating-point state (nearest even, subnormals kept, no traps), whatever
+// the caller or another library has set; the caller's state, flags included, is as before afterwards.
+class FloatingState {
+ public:
+#if defined(__x86_64__)
+  static constexpr uint32_t kDefault = 0x1F80;
+  FloatingState() : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(kDefault); }
+  ~FloatingState() { __builtin_ia32_ldmxcsr(saved_); }
+
+ private:
+  uint32_t saved_;
+#elif defined(__aarch64__)
+  FloatingState() : saved_(__builtin_aarch64_get_fpcr()) { __builtin_aarch64_set_fpcr(0); }
+  ~FloatingState() { __builtin_aarch64_set_fpcr(saved_); }
+
+ private:
+  uint32_t saved_;
+#endif
+};
+
 // A block of memory that is kept and grown; its contents are not.
 class Scratch {
  public:
@@ -121,6 +141,7 @@ void Pool::start_threads(int workers) {
 }
 
 void Pool::serve(Slot& slot) {
+  const FloatingState state;
   for (int32_t seen = 0;; seen++) {
     slot.go.wait_while(seen);
     (*body_)(slot.worker);
@@ -187,6 +208,7 @@ void run_alone(int64_t shared_bytes, int64_t scratch_bytes, int32_t* error,
 
 void run_parallel(int workers, int64_t shared_bytes, int64_t scratch_bytes, int32_t* error,
                   const std::function<void(pto_worker&)>& body) {
+  const FloatingState state;
   Pool* pool = workers > 1 ? Pool::lease() : nullptr;
   if (!pool) return run_alone(shared_bytes, scratch_bytes, error, body);
   struct Lease {
