@@ -38,10 +38,14 @@ void* external_function(std::string_view name) {
   using Copy = void* (*)(void*, const void*, size_t);
   using Fill = void* (*)(void*, int, size_t);
   using Fma = double (*)(double, double, double);
+  using Mod = double (*)(double, double);
+  using ModF = float (*)(float, float);
   if (name == "memcpy") return reinterpret_cast<void*>(static_cast<Copy>(std::memcpy));
   if (name == "memmove") return reinterpret_cast<void*>(static_cast<Copy>(std::memmove));
   if (name == "memset") return reinterpret_cast<void*>(static_cast<Fill>(std::memset));
   if (name == "fma") return reinterpret_cast<void*>(static_cast<Fma>(std::fma));
+  if (name == "fmod") return reinterpret_cast<void*>(static_cast<Mod>(std::fmod));
+  if (name == "fmodf") return reinterpret_cast<void*>(static_cast<ModF>(std::fmod));
   return nullptr;
 }
 

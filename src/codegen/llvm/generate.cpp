@@ -117,6 +117,10 @@ extern "C" int pto_llvm_generate(const pto::LoopProgram* programs, size_t count,
   int failed = 0;
   try {
     text = pto::llvm_codegen::generate(programs, count, *target, static_cast<pto::LlvmOutput>(output));
+  } catch (const pto::InternalError& e) {
+    text = e.what();
+    text.erase(0, text.find(": ") + 2);   // the caller says again where it comes from
+    failed = 1;
   } catch (const std::exception& e) {
     text = e.what();
     failed = 1;

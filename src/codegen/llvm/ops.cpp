@@ -170,6 +170,8 @@ Value* OpEmitter::float_op(Op op, DType type, llvm::ArrayRef<Value*> args) {
     case Op::Sub: return b.CreateFSub(x, y);
     case Op::Mul: return b.CreateFMul(x, y);
     case Op::Div: return b.CreateFDiv(x, y);
+    case Op::FloorDiv: return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b.CreateFDiv(x, y));
+    case Op::Mod: return float_mod(x, y);
     // A comparison and a selection are one instruction on x86 (the second operand wins where either
     // is NaN), and a NaN on the left needs two more.
     case Op::Min:
@@ -191,6 +193,15 @@ Value* OpEmitter::float_op(Op op, DType type, llvm::ArrayRef<Value*> args) {
     case Op::Le: return b.CreateFCmpOLE(x, y);
     default: unexpected(op, type);
   }
+}
+
+// The exact remainder, by the C library lane by lane, moved to the sign of the divisor.
+Value* OpEmitter::float_mod(Value* x, Value* y) {
+  Value* zero = float_like(x, 0);
+  Value* rest = b.CreateFRem(x, y);
+  Value* unequal_signs = b.CreateXor(b.CreateFCmpOLT(rest, zero), b.CreateFCmpOLT(y, zero));
+  Value* moves = b.CreateAnd(b.CreateFCmpONE(rest, zero), unequal_signs);
+  return b.CreateSelect(moves, b.CreateFAdd(rest, y), rest);
 }
 
 Value* OpEmitter::fma(Value* x, Value* y, Value* z) {
@@ -218,6 +229,10 @@ Value* OpEmitter::fma(Value* x, Value* y, Value* z) {
 
 // Halves of the lanes are combined until one is left; an odd lane waits for the next round.
 Value* OpEmitter::hreduce(Op op, DType type, Value* v) {
+  if (type == DType::Bool && lanes_of(v) > 1) {  // in any order
+    if (op == Op::Add || op == Op::Max || op == Op::Or) return b.CreateOrReduce(v);
+    if (op == Op::Mul || op == Op::Min || op == Op::And) return b.CreateAndReduce(v);
+  }
   for (int n = lanes_of(v); n > 1; n = n / 2 + n % 2) {
     const int half = n / 2;
     llvm::SmallVector<int> low, high, all;

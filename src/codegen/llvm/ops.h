@@ -36,6 +36,7 @@ class OpEmitter {
   Value* floor_div(DType type, Value* x, Value* y);
   Value* floor_mod(DType type, Value* x, Value* y);
   Value* shift(Op op, DType type, Value* x, Value* count);
+  Value* float_mod(Value* x, Value* y);
   Value* fma(Value* x, Value* y, Value* z);
   Value* int_to_float(Value* v, DType from, DType to);
   Value* float_to_int(Value* v, DType to);
