@@ -122,17 +122,19 @@ Value* FunctionEmitter::integer_division(const Expr& e) {
   const bool div = e.op() == Op::FloorDiv;
   const Range dividend = range_of(e.arg(0)), divisor = range_of(e.arg(1));
   Value *x = memo_.at(e.arg(0).get()).value, *y = memo_.at(e.arg(1).get()).value;
-  const int lanes = std::max(lanes_of(x), lanes_of(y));
-  x = ops_.splat_lanes(x, lanes);
-  y = ops_.splat_lanes(y, lanes);
-  if (dividend.lo >= 0 && dividend.known() && divisor.lo >= 1)
-    return div ? b.CreateUDiv(x, y) : b.CreateURem(x, y);
-  const auto n = static_cast<uint64_t>(divisor.lo);
-  if (divisor.lo == divisor.hi && divisor.known() && divisor.lo >= 1 && std::has_single_bit(n)) {
+  x = ops_.splat_lanes(x, e.lanes());
+  y = ops_.splat_lanes(y, e.lanes());
+  const bool fixed = divisor.lo == divisor.hi && divisor.lo >= 1 && divisor.hi <= kMaxSize;
+  const auto n = static_cast<uint64_t>(fixed ? divisor.lo : 0);
+  if (std::has_single_bit(n)) {
     Value* power = llvm::ConstantInt::get(y->getType(), static_cast<uint64_t>(std::countr_zero(n)));
     return div ? b.CreateAShr(x, power) : b.CreateAnd(x, llvm::ConstantInt::get(y->getType(), n - 1));
   }
-  return operation(e);
+  if (dividend.lo < 0 || divisor.lo < 1 || !dividend.known() || !divisor.known()) return operation(e);
+  if (e.lanes() == 1) return div ? b.CreateUDiv(x, y) : b.CreateURem(x, y);
+  if (dividend.hi > ops_.kMaxVectorDividend || divisor.hi > ops_.kMaxVectorDividend) return operation(e);
+  Value* quotient = ops_.vector_division(x, y);
+  return div ? quotient : b.CreateSub(x, b.CreateMul(quotient, y));
 }
 
 // a + i < b holds for the lanes i < b - a. This is what the masks of tails are: both sides linear,

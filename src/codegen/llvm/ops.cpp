@@ -153,6 +153,19 @@ Value* OpEmitter::floor_mod(DType type, Value* x, Value* y) {
   return b.CreateSelect(b.CreateAnd(inexact, unequal_signs), b.CreateAdd(rest, divisor), rest);
 }
 
+// In doubles, for want of an instruction: a quotient below an integer is so by a part in x or more,
+// which is more than the division rounds away. The bits of 2^52 + n are those of 2^52 plus n.
+Value* OpEmitter::vector_division(Value* x, Value* y) {
+  llvm::Type* wide = as_lanes(b.getDoubleTy(), x);
+  Value *bits = int_like(x, uint64_t{0x433} << 52), *offset = llvm::ConstantFP::get(wide, 0x1p52);
+  const auto as_double = [&](Value* n) {
+    return b.CreateFSub(b.CreateBitCast(b.CreateOr(n, bits), wide), offset);
+  };
+  Value* quotient = b.CreateFDiv(as_double(x), as_double(y));
+  Value* floored = b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, quotient);
+  return b.CreateXor(b.CreateBitCast(b.CreateFAdd(floored, offset), x->getType()), bits);
+}
+
 Value* OpEmitter::shift(Op op, DType type, Value* x, Value* count) {
   const unsigned width = x->getType()->getScalarSizeInBits();
   if (op == Op::Shr && is_signed(type))

@@ -26,6 +26,10 @@ class OpEmitter {
   Value* op(Op op, DType type, llvm::ArrayRef<Value*> args);
   Value* cast(Value* v, DType from, DType to);
   Value* hreduce(Op op, DType type, Value* v);
+  // The quotient of vectors of i64 from 0 (the divisor: 1) to kMaxVectorDividend.
+  static constexpr double kMaxVectorDividend = 0x1p50;
+  Value* vector_division(Value* x, Value* y);
+
   Value* splat_lanes(Value* v, int lanes);            // a scalar in every lane; a vector stays
   Value* shuffle(Value* v, llvm::ArrayRef<int> lanes);
 
