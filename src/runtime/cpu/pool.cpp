@@ -65,7 +65,7 @@ class Barrier {
       arrived_.store(0, std::memory_order_relaxed);
       opened_.advance();
     } else {
-      opened_.wait_while(old);
+      opened_.wait_busy(old);
     }
   }
   // For those who wait for somebody that will not come.
@@ -143,7 +143,7 @@ void Pool::start_threads(int workers) {
 void Pool::serve(Slot& slot) {
   const FloatingState state;
   for (int32_t seen = 0;; seen++) {
-    slot.go.wait_while(seen);
+    slot.go.wait_idle(seen);
     (*body_)(slot.worker);
     if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) finished_.advance();
   }
@@ -178,7 +178,7 @@ void Pool::run(int workers, int64_t shared_bytes, int64_t scratch_bytes, int32_t
       std::this_thread::yield();
     }
   }
-  if (workers > 1) finished_.wait_while(finished);
+  if (workers > 1) finished_.wait_busy(finished);
   abandoned_.store(false, std::memory_order_relaxed);
   if (thrown) std::rethrow_exception(thrown);
 }

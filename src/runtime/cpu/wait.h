@@ -1,6 +1,9 @@
 #pragma once
-// Waiting for an atomic to change: spin briefly, for what is usually there within microseconds, then
-// park in the kernel.
+// Waiting for an atomic to change: spin for what is usually there within microseconds, then park in
+// the kernel. To be woken takes tens of microseconds, so that those who wait for work in progress are
+// more patient than those who are idle: else both sides of short regions would park every time.
+#include <sched.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -27,26 +30,31 @@ class alignas(64) Signal {
     if (parked_.load() > 0) word_.notify_all();
   }
 
-  // Returns when the word differs from `old`; what was written before advance() is visible then.
-  void wait_while(int32_t old) {
-    constexpr auto spin = std::chrono::microseconds(20);
+  // Return when the word differs from `old`; what was written before advance() is visible then.
+  void wait_idle(int32_t old) { wait(old, std::chrono::microseconds(20)); }
+  void wait_busy(int32_t old) { wait(old, std::chrono::milliseconds(2)); }
+
+ private:
+  void wait(int32_t old, std::chrono::nanoseconds patience) {
     for (int i = 0; i < 64; i++) {
       if (load() != old) return;
       cpu_relax();
     }
     const auto start = std::chrono::steady_clock::now();
-    do {
+    for (std::chrono::nanoseconds waited{0}; waited < patience;
+         waited = std::chrono::steady_clock::now() - start) {
       for (int i = 0; i < 16; i++) {
         if (load() != old) return;
         cpu_relax();
       }
-    } while (std::chrono::steady_clock::now() - start < spin);
+      // The one that is waited for may need this processor.
+      if (waited > std::chrono::microseconds(20)) sched_yield();
+    }
     parked_.fetch_add(1);
     while (word_.load() == old) word_.wait(old);
     parked_.fetch_sub(1);
   }
 
- private:
   std::atomic<int32_t> word_{0};
   std::atomic<int32_t> parked_{0};
 };
