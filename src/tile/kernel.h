@@ -2,7 +2,7 @@
 // The tile level, first half: what a kernel computes. Named axes with symbolic sizes, and values
 // over subsets of the axes. Target-independent. The second half, how, is schedule/schedule.h.
 //
-//   kernel mlp_up(x: f32[M, K], w: f32[K, N], b: f32[N]) -> (y: f32[M, N]) {
+//   kernel mlp_up[M, K, N](x: f32[M, K], w: f32[K, N], b: f32[N]) -> (y: f32[M, N]) {
 //     axis i: M
 //     axis j: N
 //     axis k: K
@@ -12,9 +12,12 @@
 //     store y[i, j] = max(u[i, j], f32(0))
 //     because "..."                       # reasons of decisions, kept for the tools
 //   }
-//   kernel sorted(x: f32[M, N]) -> (y: f32[M, N], p: i64[M, N]) {
-//     opaque sort {axis = 1, descending = false}
+//   kernel sorted[M, N](x: f32[M, N]) -> (y: f32[M, N], p: i64[M, N]) {
+//     opaque sort {axis = 1, descending = false, by_index = false}
 //   }
+//
+// The text leaves out locations, so that equal kernels have equal texts; `scan(add, j, reverse)` and
+// `store y[i] = v if p` are the other forms, and a check is `check[i, j] condition, "message"`.
 //
 // Meaning. A value is a function of its axes. `map` is its expression; `reduce(monoid, axes)` and
 // `contract(axes)` fold their bodies over all values of the axes in some order (the schedule's;
@@ -86,7 +89,7 @@ struct Kernel {
   std::vector<TileValue> values;   // in dependence order
   std::vector<TileCheck> checks;
   std::vector<TileStore> stores;
-  std::string opaque;              // a loop template's name (schedule/opaque.h), or empty
+  std::string opaque;              // a loop template's name (tile/opaque.h), or empty
   AttrsPtr opaque_attrs;
   std::vector<std::string> because;
 
