@@ -2,7 +2,7 @@
 // The tile level, second half: how a kernel runs, as a tree of loops over the kernel's axes with
 // values and stores placed in it. Text that a person can read, edit and run.
 //
-//   schedule mlp_up on x86.avx512 {
+//   schedule mlp_up on x86.avx512 for "rows>8" {      # `for "..."`: the size class, if any
 //     parallel j/32 {                 # nests run one after the other
 //       for k { vector j/16 { wp } }
 //     }
@@ -42,7 +42,8 @@
 //   - Serial loops over a scan's axis that enclose its leaf walk chunks and positions from the last to
 //     the first if the scan is reversed.
 //   - Expressions are transformed (promote_halves, expand_all_math, form_fma) one by one: a body, each
-//     factor of a contract, each component of a monoid's combine, a store's value. They are not merged:
+//     factor of a contract, each component of a monoid's combine, a store's value, each of its indices,
+//     its predicate, a check's condition. They are not merged:
 //     an inline value is computed by its own body, once a point, and used by name.
 //   - Checks are not placed: lowering evaluates each at all points of its axes, before or after what
 //     it guards.
@@ -53,9 +54,13 @@
 //     row-major in the value's axes, or as `layout` says: a list of axis, axis/c, axis%c, rounded up
 //     to whole tiles. Positions beyond an axis's end hold unspecified values and are never stored
 //     to a parameter nor folded.
-//   - `parallel` loops may not be over a folded axis of a value placed inside them, nor carry a scan.
-//     Directly nested parallel loops form one parallel space. How it is cut changes no bits.
-//   - `vector axis/w` executes its body for w lanes at once; x U unrolls U chunks.
+//   - `parallel` loops stand at the root or are all that an enclosing parallel loop holds; these form
+//     one parallel space. How it is cut changes no bits. They may not be over a folded axis of a value
+//     placed inside them, nor carry a scan; what is stored outside them has their axes.
+//   - `vector axis/w` executes its body, which is leaves only, for w lanes at once; all that stands
+//     there has its axis. x U unrolls U chunks. What an `unroll` walks has a constant size.
+//   - The loops over a scan's axis are serial.
+//   - Where a kernel has several stores to a parameter, the n-th `store y` of the text is the n-th.
 //   - `clip` after a loop: its short last chunk runs the same code with loads clamped and stores
 //     masked. Without it the full chunks run free of masks and the last one has code of its own.
 #include <memory>

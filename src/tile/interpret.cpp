@@ -27,7 +27,8 @@ class Interpreter {
       const auto& p = k.params[i];
       PTO_CHECK(buffers[i]->dtype == p.dtype && buffers[i]->contiguous(), "tile/interpret",
                 "the buffer of " + p.name.str());
-      add_array(p.name, {p.dtype, eval_shape(p.shape, sizes), static_cast<char*>(buffers[i]->data), buffers[i]});
+      add_array(p.name,
+                {p.dtype, eval_shape(p.shape, sizes), static_cast<char*>(buffers[i]->data), buffers[i]});
       PTO_CHECK(arrays_.at(p.name).elements() == buffers[i]->elements(), "tile/interpret",
                 "the size of " + p.name.str());
     }

@@ -6,7 +6,7 @@
 namespace pto {
 
 PointArray PointArray::make(DType dtype, std::vector<int64_t> shape) {
-  PointArray a{dtype, std::move(shape), nullptr, nullptr};
+  PointArray a{dtype, std::move(shape)};
   a.owner = allocate(a.elements() * size_of(dtype));
   a.data = static_cast<char*>(a.owner.get());
   return a;
@@ -19,6 +19,7 @@ int64_t PointArray::elements() const {
 }
 
 int64_t PointArray::offset(const std::vector<int64_t>& index) const {
+  if (single) return 0;
   PTO_CHECK(index.size() == shape.size(), "tile/interpret", "an index of the wrong rank");
   int64_t at = 0;
   for (size_t d = 0; d < shape.size(); d++) {

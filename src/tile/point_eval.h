@@ -15,6 +15,7 @@ struct PointArray {
   std::vector<int64_t> shape;
   char* data = nullptr;
   std::shared_ptr<void> owner;
+  bool single = false;            // one element, the same at every index
 
   static PointArray make(DType dtype, std::vector<int64_t> shape);
   int64_t elements() const;

@@ -102,7 +102,8 @@ TEST(TileText, Refuses) {
   };
   EXPECT_NE(message("kernel f(x: f32[N]) -> (y: f32[N]) { axis i: N store y[i] = z[i] }")
                 .find("unknown name 'z'"), std::string::npos);
-  EXPECT_NE(message("kernel f(x: f32[N]) -> (x: f32[N]) { }").find("'x' is defined twice"), std::string::npos);
+  EXPECT_NE(message("kernel f(x: f32[N]) -> (x: f32[N]) { }").find("'x' is defined twice"),
+            std::string::npos);
   EXPECT_NE(message("kernel f() -> (y: f32[2]) { opaque fft {} }").find("unknown template 'fft'"),
             std::string::npos);
   EXPECT_NE(message("kernel f(x: f32[N]) -> (y: f32[]) { axis i: N s[]: f32 = reduce(median, i) x[i] }")
@@ -121,10 +122,11 @@ TEST(TileVerify, Refuses) {
   const std::pair<const char*, const char*> cases[] = {
       {"store y[i] = x[i, 0]", "accepted"},
       {"store y[i] = x[i, j]", "uses j, which is not bound there"},
-      {"store y[j] = x[0, j]", "accepted"},   // N may be 4
+      {"store y[j] = x[0, j]", "accepted"},  // N may be 4
       {"s[i]: f32 = reduce(add, j) x[i, j]", "output y is never stored"},
       {"s[i, j]: f32 = reduce(add, j) x[i, j] store y[i] = x[i, 0]", "s folds its own axis j"},
-      {"s[i]: f32 = reduce(add, j) x[j, i] store y[i] = s[i] store y[i] = s[j]", "elsewhere than at its own axes"},
+      {"s[i]: f32 = reduce(add, j) x[j, i] store y[i] = s[i] store y[i] = s[j]",
+       "elsewhere than at its own axes"},
       {"s[i]: f32 = contract(j) x[i, j] + x[i, j] store y[i] = s[i]", "contracts other than a product"},
       {"s[i]: f32 = scan(add, j) x[i, 0] store y[i] = s[i]", "scans along an axis that is not its own"},
       {"s[i]: i64 = map i store y[i] = x[i, s[i]] t[i]: f32 = map x[i, 0, 0]", "reads x with 3 indices"},
@@ -190,7 +192,8 @@ TEST(TileInterpret, EmptyReduction) {
 
 TEST(TileOpaque, SortIsStableAndPutsNanLast) {
   const Kernel k = parse(
-      "kernel f(x: f32[5]) -> (y: f32[5], p: i64[5]) { opaque sort {axis = 0, descending = true, by_index = false} }");
+      "kernel f(x: f32[5]) -> (y: f32[5], p: i64[5]) { opaque sort {axis = 0, descending = true, by_index = "
+      "false} }");
   verify(k, "test");
   auto y = make_buffer(DType::F32, {5}), p = make_buffer(DType::I64, {5});
   interpret(k, {buffer<float>(DType::F32, {5}, {1, 2, NAN, 2, -3}), y, p}, {});
@@ -210,7 +213,8 @@ TEST(TileOpaque, TopK) {
 
 TEST(TileOpaque, ScatterRowsAndElements) {
   const Kernel rows = parse(
-      "kernel f(x: f32[3, 2], i: i64[2], u: f32[2, 2]) -> (y: f32[3, 2]) { opaque scatter {axis = 0, combine = \"add\"} }");
+      "kernel f(x: f32[3, 2], i: i64[2], u: f32[2, 2]) -> (y: f32[3, 2]) { opaque scatter {axis = 0, combine "
+      "= \"add\"} }");
   verify(rows, "test");
   auto x = buffer<float>(DType::F32, {3, 2}, {0, 0, 0, 0, 0, 0});
   auto u = buffer<float>(DType::F32, {2, 2}, {1, 2, 3, 4});
@@ -219,7 +223,8 @@ TEST(TileOpaque, ScatterRowsAndElements) {
   EXPECT_EQ(contents<float>(y), (std::vector<float>{0, 0, 0, 0, 4, 6}));
 
   const Kernel elements = parse(
-      "kernel f(x: f32[3, 2], i: i64[2, 2], u: f32[2, 2]) -> (y: f32[3, 2]) { opaque scatter {axis = 0, combine = \"set\"} }");
+      "kernel f(x: f32[3, 2], i: i64[2, 2], u: f32[2, 2]) -> (y: f32[3, 2]) { opaque scatter {axis = 0, "
+      "combine = \"set\"} }");
   verify(elements, "test");
   std::string error;
   interpret(elements, {x, buffer<int64_t>(DType::I64, {2, 2}, {0, 1, 0, 3}), u, y}, {}, &error);
