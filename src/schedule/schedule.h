@@ -119,8 +119,15 @@ void interpret(const Kernel& kernel, const Schedule& schedule,
                const std::vector<BufferPtr>& buffers, const Sizes& sizes,
                std::string* error = nullptr);
 
-// schedule/heuristic.cpp. A size class is a function of the actual sizes alone; the schedule is a
-// function of the kernel, the class and the target.
+// schedule/heuristic.cpp. A size class is a function of the actual sizes alone: the names of the facts
+// that hold, "rows<=8". The schedule is a function of the kernel, the class and the target. Facts
+// that static sizes decide are not listed; a kernel without facts has the one class "".
+struct SizeFact {
+  std::string name;
+  Expr condition;      // bool, over the kernel's size symbols
+};
+std::vector<SizeFact> size_facts(const Kernel& kernel, const Target& target);
+std::string size_class(const std::vector<SizeFact>& facts, const Sizes& sizes);
 std::string size_class(const Kernel& kernel, const Sizes& sizes, const Target& target);
 struct Scheduled {
   Kernel kernel;       // the definition, with stages (packed copies, split reductions) added as values

@@ -8,7 +8,7 @@
 //     axis k: K
 //     t[i, j]: f32 = contract(k) x[i, k] * w[k, j]
 //     u[i, j]: f32 = map t[i, j] + b[j]
-//     (m, a)[i]: (f32, i64) = reduce(argmax, j) u[i, j], j
+//     m, a[i]: f32, i64 = reduce(argmax, j) u[i, j], j
 //     store y[i, j] = max(u[i, j], f32(0))
 //     because "..."                       # reasons of decisions, kept for the tools
 //   }

@@ -33,9 +33,7 @@ std::string params_text(const Kernel& kernel, bool outputs) {
 std::string value_text(const TileValue& v) {
   std::string types;
   for (size_t i = 0; i < v.types.size(); i++) types += (i ? ", " : "") + std::string(name(v.types[i]));
-  const bool tuple = v.names.size() > 1;
-  std::string out = tuple ? "(" + list(v.names) + ")" : v.names[0].str();
-  out += "[" + list(v.axes) + "]: " + (tuple ? "(" + types + ")" : types) + " = ";
+  std::string out = list(v.names) + "[" + list(v.axes) + "]: " + types + " = ";
   const std::string over = v.over.empty() ? "" : ", " + list(v.over);
   switch (v.kind) {
     case ValueKind::Map: out += "map "; break;
@@ -161,23 +159,14 @@ class Parser {
 
   void value() {
     TileValue v;
-    if (in_.accept("(")) {
-      v.names = names(")");
-    } else {
-      v.names = {Symbol(in_.name())};
-    }
+    do v.names.emplace_back(in_.name());
+    while (in_.accept(","));
     in_.expect("[");
     v.axes = names("]");
     in_.expect(":");
-    if (in_.accept("(")) {
-      while (!in_.accept(")")) {
-        if (!v.types.empty()) in_.expect(",");
-        v.types.push_back(type());
-      }
-    } else {
-      v.types = {type()};
-    }
-    if (v.names.empty() || v.types.size() != v.names.size())
+    do v.types.push_back(type());
+    while (in_.accept(","));
+    if (v.types.size() != v.names.size())
       in_.fail("a value needs one type for each of its names");
     in_.expect("=");
     const std::string kind = in_.name();

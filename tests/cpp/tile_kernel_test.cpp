@@ -47,7 +47,7 @@ const char* const kMlp = R"(kernel mlp[M, K, N](x: f32[M, K], w: f32[K, N], b: f
 const char* const kArgmax = R"(kernel argmax[M, N](x: f32[M, N]) -> (y: f32[M], p: i64[M]) {
   axis i: M
   axis j: N
-  (m, a)[i]: (f32, i64) = reduce(argmax, j) x[i, j], j
+  m, a[i]: f32, i64 = reduce(argmax, j) x[i, j], j
   check[i] a[i] < N, "never"
   store y[i] = m[i]
   store p[i] = a[i]
@@ -125,7 +125,7 @@ TEST(TileVerify, Refuses) {
       {"store y[j] = x[0, j]", "accepted"},  // N may be 4
       {"s[i]: f32 = reduce(add, j) x[i, j]", "output y is never stored"},
       {"s[i, j]: f32 = reduce(add, j) x[i, j] store y[i] = x[i, 0]", "s folds its own axis j"},
-      {"s[i]: f32 = reduce(add, j) x[j, i] store y[i] = s[i] store y[i] = s[j]",
+      {"s[i]: f32 = reduce(add, j) x[i, j] store y[i] = s[i + 0 * i]",
        "elsewhere than at its own axes"},
       {"s[i]: f32 = contract(j) x[i, j] + x[i, j] store y[i] = s[i]", "contracts other than a product"},
       {"s[i]: f32 = scan(add, j) x[i, 0] store y[i] = s[i]", "scans along an axis that is not its own"},
