@@ -1,5 +1,6 @@
 #pragma once
 // The rows of each family, in the order in which table.cpp collects them.
+#include <memory>
 #include <vector>
 
 #include "ops/row.h"
@@ -18,5 +19,11 @@ const std::vector<OpRow>& sort_rows();
 const std::vector<OpRow>& random_rows();
 const std::vector<OpRow>& control_rows();
 const std::vector<OpRow>& foreign_rows();
+
+// For OpRow::make_attrs.
+template <class T>
+std::shared_ptr<Attrs> new_attrs() {
+  return std::make_shared<T>();
+}
 
 }  // namespace pto

@@ -27,5 +27,12 @@ class WithSizeContext {
 bool sizes_agree(const Size& a, const Size& b);
 // A boolean expression's truth: proved, or by hints (recording a guard); nothing if neither.
 std::optional<bool> decide(const Expr& condition);
+// For conditions without which an operation makes no sense: as `decide`, but what is neither proved nor
+// hinted at is assumed, and becomes a guard.
+inline bool assume(const Expr& condition) {
+  if (const auto known = decide(condition)) return *known;
+  size_context().guards.push_back(condition);
+  return true;
+}
 
 }  // namespace pto

@@ -1,7 +1,6 @@
 #include "tile/opaque.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -83,9 +82,10 @@ void interpret_sort(const Kernel& k, const std::vector<BufferPtr>& buffers, cons
 void verify_topk(const Kernel& k, std::string_view where) {
   const auto& attrs = opaque_attrs<TopKAttrs>(k);
   check_params(k, where, 1, 2, 2, attrs.axis);
+  Shape kept = k.params[0].shape;
+  kept[attrs.axis] = attrs.k;
   PTO_CHECK(k.params[1].dtype == k.params[0].dtype && k.params[2].dtype == DType::I64 &&
-                k.params[1].shape == k.params[2].shape &&
-                k.params[1].shape.size() == k.params[0].shape.size(),
+                k.params[1].shape == kept && k.params[2].shape == kept,
             std::string(where), "topk to other types or shapes");
 }
 
@@ -154,26 +154,6 @@ const OpaqueTemplate& opaque_template(const Kernel& kernel) {
   const OpaqueTemplate* t = find_opaque(kernel.opaque);
   PTO_CHECK(t, "tile", "unknown template " + kernel.opaque);
   return *t;
-}
-
-bool sorts_before(Scalar a, Scalar b, bool descending) {
-  if (descending) std::swap(a, b);
-  if (is_float(a.type)) {
-    const double x = a.to_double(), y = b.to_double();
-    return std::isnan(y) ? !std::isnan(x) : x < y;
-  }
-  return eval_op(Op::Lt, std::vector<Scalar>{a, b}.data()).to_bool();
-}
-
-bool scatter_op(std::string_view combine, Op& op) {
-  const std::pair<std::string_view, Op> ops[] = {
-      {"add", Op::Add}, {"mul", Op::Mul}, {"min", Op::Min}, {"max", Op::Max}};
-  for (const auto& [name, o] : ops) {
-    if (name != combine) continue;
-    op = o;
-    return true;
-  }
-  return false;
 }
 
 }  // namespace pto

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/points.h"
 #include "expr/eval.h"
 
 namespace pto {
@@ -48,19 +49,5 @@ class PointExpr {
   mutable std::vector<Scalar> slots_;
   MathMode mode_ = MathMode::Reference;
 };
-
-// Calls f(index) for all points of a box, row-major ascending.
-template <class F>
-void for_each_point(const std::vector<int64_t>& extents, F f) {
-  for (int64_t e : extents)
-    if (e <= 0) return;
-  std::vector<int64_t> index(extents.size(), 0);
-  for (;;) {
-    f(index);
-    size_t d = extents.size();
-    while (d > 0 && ++index[d - 1] == extents[d - 1]) index[--d] = 0;
-    if (d == 0) return;
-  }
-}
 
 }  // namespace pto

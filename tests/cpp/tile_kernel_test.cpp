@@ -83,7 +83,7 @@ TEST(TileText, SizesMayBeImplied) {
 TEST(TileText, Opaque) {
   const char* text =
       "kernel top[M, N](x: f32[M, N]) -> (y: f32[M, 3], p: i64[M, 3]) {\n"
-      "  opaque topk {axis = 1, largest = false}\n"
+      "  opaque topk {k = 3, axis = 1, largest = false}\n"
       "}\n";
   const Kernel k = parse(text);
   verify(k, "test");
@@ -203,7 +203,8 @@ TEST(TileOpaque, SortIsStableAndPutsNanLast) {
 
 TEST(TileOpaque, TopK) {
   const Kernel k = parse(
-      "kernel f(x: i32[4, 2]) -> (y: i32[2, 2], p: i64[2, 2]) { opaque topk {axis = 0, largest = false} }");
+      "kernel f(x: i32[4, 2]) -> (y: i32[2, 2], p: i64[2, 2]) { opaque topk {k = 2, axis = 0, largest = "
+      "false} }");
   verify(k, "test");
   auto y = make_buffer(DType::I32, {2, 2}), p = make_buffer(DType::I64, {2, 2});
   interpret(k, {buffer<int32_t>(DType::I32, {4, 2}, {4, 1, 3, 2, 2, 3, 1, 4}), y, p}, {});
