@@ -1,0 +1,106 @@
+// Writing at positions given by indices: an opaque row (ops/opaque_attrs.h says what it means).
+#include <cstring>
+
+#include "base/points.h"
+#include "expr/eval.h"
+#include "ops/families.h"
+#include "ops/opaque_attrs.h"
+#include "ops/size_context.h"
+
+namespace pto {
+
+bool scatter_op(std::string_view combine, Op& op) {
+  const std::pair<std::string_view, Op> ops[] = {
+      {"add", Op::Add}, {"mul", Op::Mul}, {"min", Op::Min}, {"max", Op::Max}};
+  for (const auto& [name, o] : ops) {
+    if (name != combine) continue;
+    op = o;
+    return true;
+  }
+  return false;
+}
+
+namespace {
+
+std::vector<TensorType> infer_scatter(const InferArgs& in) {
+  const auto& attrs = static_cast<const ScatterAttrs&>(in.attrs);
+  const TensorType &x = in.inputs[0], &index = in.inputs[1], &updates = in.inputs[2];
+  Op op;
+  if (attrs.combine != "set" && !scatter_op(attrs.combine, op))
+    in.fail("unknown way to combine", "set, add, mul, min or max", attrs.combine);
+  if (attrs.axis < 0 || attrs.axis >= x.rank())
+    in.fail("axis " + std::to_string(attrs.axis) + " is out of range for rank " + std::to_string(x.rank()),
+            "", "", std::to_string(attrs.axis));
+  if (!is_int(index.dtype)) in.fail("the index must be integers", "an integer type", std::string(name(index.dtype)));
+  if (updates.dtype != x.dtype)
+    in.fail("the updates must have the type of the tensor", std::string(name(x.dtype)),
+            std::string(name(updates.dtype)));
+  Shape expected = x.shape;
+  const bool rows = index.rank() == 1;
+  if (rows) {
+    expected[attrs.axis] = index.shape[0];
+  } else if (index.rank() == x.rank()) {
+    expected[attrs.axis] = index.shape[attrs.axis];
+  } else {
+    in.fail("the index must have rank 1 or the rank of the tensor", "rank " + std::to_string(x.rank()),
+            "rank " + std::to_string(index.rank()));
+  }
+  auto check = [&](const TensorType& type, const char* what) {
+    bool same = type.rank() == x.rank();
+    for (int d = 0; same && d < x.rank(); d++) same = sizes_agree(type.shape[d], expected[d]);
+    if (!same)
+      in.fail(std::string(what) + " must have the tensor's shape with the number of indices along axis " +
+                  std::to_string(attrs.axis),
+              shape_text(expected), shape_text(type.shape));
+  };
+  if (!rows) check(index, "the index");
+  check(updates, "the updates");
+  return {x};
+}
+
+std::vector<BufferPtr> interpret_scatter(const Node& node, const std::vector<BufferPtr>& inputs,
+                                         const Sizes&) {
+  const auto& attrs = attrs_of<ScatterAttrs>(node);
+  const Elements x(inputs[0]), index(inputs[1]), updates(inputs[2]);
+  const auto result = make_buffer(x.dtype(), x.shape());
+  std::memcpy(result->data, inputs[0]->data, result->bytes());
+  const Elements y(result);
+  Op op;
+  const bool set = !scatter_op(attrs.combine, op);
+  for_each_point(updates.shape(), [&](const std::vector<int64_t>& at) {
+    const Scalar given = index.shape().size() == 1 ? index.get(at[attrs.axis]) : index.get(at);
+    const int64_t to = given.to_int(), size = x.shape()[attrs.axis];
+    if (to < 0 || to >= size)
+      throw Error("scatter", "index " + given.str() + " is out of range for axis " +
+                                 std::to_string(attrs.axis) + " of size " + std::to_string(size),
+                  node.loc());
+    std::vector<int64_t> place = at;
+    place[attrs.axis] = to;
+    const Scalar operands[] = {y.get(place), updates.get(at)};
+    y.set(place, set ? operands[1] : eval_op(op, operands));
+  });
+  return {result};
+}
+
+}  // namespace
+
+const std::vector<OpRow>& scatter_rows() {
+  static const std::vector<OpRow> rows = {
+      {.name = "scatter",
+       .family = Family::Scatter,
+       .min_inputs = 3,
+       .max_inputs = 3,
+       .doc = "x with updates written to (or added to, ...) the places along an axis that the index names.",
+       .make_attrs = new_attrs<ScatterAttrs>,
+       .infer = infer_scatter,
+       .opaque = "scatter",
+       .interpret = interpret_scatter,
+       .test = {.numpy = "ref.scatter(x0, x1, x2, axis, combine)",
+                .domains = {"real", "index:axis", "real"},
+                .dtypes = "biuf",
+                .atol = 1e-5}},
+  };
+  return rows;
+}
+
+}  // namespace pto
