@@ -52,7 +52,7 @@ Expr element_bits(Emit& emit, const Node& node, int, const Exprs& index) {
   return cast(DType::U64, first) | make(Op::Shl, {cast(DType::U64, second), u64(32)});
 }
 
-std::array<uint32_t, 4> philox(std::array<uint32_t, 4> words, std::array<uint32_t, 2> key) {
+std::array<uint32_t, 4> philox_words(std::array<uint32_t, 4> words, std::array<uint32_t, 2> key) {
   for (int round = 0; round < kRounds; round++) {
     const uint64_t p0 = static_cast<uint64_t>(words[0]) * kMultiplier[0];
     const uint64_t p1 = static_cast<uint64_t>(words[2]) * kMultiplier[1];
@@ -70,10 +70,11 @@ std::vector<BufferPtr> interpret_bits(const Node& node, const std::vector<Buffer
   const auto result = make_buffer(attrs.dtype, eval_shape(attrs.shape, sizes));
   auto half = [](uint64_t value, int shift) { return static_cast<uint32_t>(value >> shift); };
   for (int64_t i = 0; i < result->elements(); i++) {
-    const auto words = philox({half(i, 0), half(i, 32), half(offset, 0), half(offset, 32)},
-                              {half(key, 0), half(key, 32)});
+    const auto words = philox_words({half(i, 0), half(i, 32), half(offset, 0), half(offset, 32)},
+                                    {half(key, 0), half(key, 32)});
     const uint64_t first = words[2 * attrs.pair], second = words[2 * attrs.pair + 1];
-    Elements(result).set(i, {attrs.dtype, attrs.dtype == DType::U32 ? first : first | second << 32});
+    const uint64_t bits = attrs.dtype == DType::U32 ? first : first | second << 32;
+    Elements(result).set(i, Scalar{attrs.dtype, bits});
   }
   return {result};
 }
