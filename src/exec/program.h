@@ -48,8 +48,9 @@ struct Step {
   Symbol kernel;                      // Launch
   std::vector<std::pair<Symbol, Size>> sizes;  // Launch: the kernel's symbols
   std::vector<int> inputs, outputs;
-  // Cond: [then, else], first input is the predicate. While: [condition, body], inputs are the
-  // initial state. Scan: [body], inputs are the initial carries then the sequences.
+  // As the rows of ops/control.h: Cond: [then, else], first input is the predicate. While:
+  // [condition, body], inputs are the initial state (as many as outputs), then constants. Scan: [body],
+  // inputs are the initial carries, the sequences, then constants.
   std::vector<ProgramPtr> programs;
   AttrsPtr attrs;                     // of the node (Foreign, Scan)
   Loc loc;

@@ -1,0 +1,112 @@
+#include "ops/foreign.h"
+
+#include <map>
+#include <mutex>
+
+#include "ops/families.h"
+
+namespace pto {
+namespace {
+
+std::mutex g_mutex;
+std::map<int64_t, ForeignFunction>& functions() {
+  static std::map<int64_t, ForeignFunction> all;
+  return all;
+}
+
+std::vector<TensorType> result_types(const ForeignAttrs& attrs) {
+  std::vector<TensorType> types;
+  size_t next = 0;
+  for (size_t i = 0; i < attrs.dtypes.size(); i++) {
+    const auto dtype = dtype_from_name(attrs.dtypes[i]);
+    PTO_CHECK(dtype && i < attrs.ranks.size() && next + attrs.ranks[i] <= attrs.sizes.size(), "foreign",
+              "malformed result types");
+    const auto first = attrs.sizes.begin() + next;
+    types.push_back({*dtype, {first, first + attrs.ranks[i]}});
+    next += attrs.ranks[i];
+  }
+  return types;
+}
+
+std::vector<TensorType> infer_foreign(const InferArgs& in) {
+  return result_types(static_cast<const ForeignAttrs&>(in.attrs));
+}
+
+std::vector<BufferPtr> interpret_foreign(const Node& node, const std::vector<BufferPtr>& inputs,
+                                         const Sizes& sizes) {
+  return call_foreign(attrs_of<ForeignAttrs>(node), inputs, sizes, node.loc());
+}
+
+std::string text(DType dtype, const std::vector<int64_t>& shape) {
+  std::vector<std::string> sizes;
+  for (int64_t s : shape) sizes.push_back(std::to_string(s));
+  return std::string(name(dtype)) + "[" + join(sizes, ", ") + "]";
+}
+
+}  // namespace
+
+void ForeignAttrs::add_result(const TensorType& type) {
+  dtypes.emplace_back(pto::name(type.dtype));
+  ranks.push_back(type.rank());
+  sizes.insert(sizes.end(), type.shape.begin(), type.shape.end());
+}
+
+int64_t register_foreign(ForeignFunction function) {
+  const std::lock_guard lock(g_mutex);
+  static int64_t last = 0;
+  functions().emplace(++last, std::move(function));
+  return last;
+}
+
+void release_foreign(int64_t function) {
+  ForeignFunction doomed;   // destroyed after the lock is given back: it may hold anything
+  const std::lock_guard lock(g_mutex);
+  const auto it = functions().find(function);
+  if (it == functions().end()) return;
+  doomed = std::move(it->second);
+  functions().erase(it);
+}
+
+std::vector<BufferPtr> call_foreign(const ForeignAttrs& attrs, const std::vector<BufferPtr>& inputs,
+                                    const Sizes& sizes, Loc loc) {
+  ForeignFunction function;
+  {
+    const std::lock_guard lock(g_mutex);
+    const auto it = functions().find(attrs.function);
+    if (it != functions().end()) function = it->second;
+  }
+  if (!function)
+    throw Error(attrs.name, "the function of this foreign call is not present in this process", loc);
+  auto results = function(inputs);
+  const auto types = result_types(attrs);
+  auto fail = [&](const std::string& message, const std::string& expected, const std::string& got) {
+    throw Error({.op = attrs.name, .message = message, .expected = expected, .got = got, .loc = loc});
+  };
+  if (results.size() != types.size())
+    fail("the foreign function gave another number of results", std::to_string(types.size()),
+         std::to_string(results.size()));
+  for (size_t i = 0; i < types.size(); i++) {
+    const auto shape = eval_shape(types[i].shape, sizes);
+    if (!results[i] || results[i]->dtype != types[i].dtype || results[i]->shape != shape)
+      fail("result " + std::to_string(i) + " of the foreign function is not as declared",
+           text(types[i].dtype, shape), results[i] ? text(results[i]->dtype, results[i]->shape) : "nothing");
+    results[i] = packed(results[i]);
+  }
+  return results;
+}
+
+const std::vector<OpRow>& foreign_rows() {
+  static const std::vector<OpRow> rows = {
+      {.name = "foreign",
+       .family = Family::Foreign,
+       .min_inputs = 0,
+       .max_inputs = -1,
+       .doc = "A function outside the compiler, with declared result types.",
+       .make_attrs = new_attrs<ForeignAttrs>,
+       .infer = infer_foreign,
+       .interpret = interpret_foreign},
+  };
+  return rows;
+}
+
+}  // namespace pto

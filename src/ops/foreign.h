@@ -1,0 +1,37 @@
+#pragma once
+// Calls into functions outside the compiler (pto.foreign in Python).
+#include <functional>
+
+#include "graph/node.h"
+
+namespace pto {
+
+// foreign: (operand...) -> results of the declared types, by the function registered as `function`.
+struct ForeignAttrs : AttrsOf<ForeignAttrs> {
+  std::string name = "foreign";      // in messages and tools
+  int64_t function = 0;              // from register_foreign; 0 is none
+  bool pure = true;                  // equal calls may be merged, unused ones dropped
+  // Types of the results: the dtypes' names, the ranks, and all sizes in a row.
+  std::vector<std::string> dtypes;
+  std::vector<int64_t> ranks;
+  Exprs sizes;
+  void visit(AttrVisitor& v) override {
+    v.field("name", name);
+    v.field("function", function);
+    v.field("pure", pure);
+    v.field("dtypes", dtypes);
+    v.field("ranks", ranks);
+    v.field("sizes", sizes);
+  }
+  void add_result(const TensorType& type);
+};
+
+// May be called from any thread, one call at a time. Throws what the user is to see.
+using ForeignFunction = std::function<std::vector<BufferPtr>(const std::vector<BufferPtr>&)>;
+int64_t register_foreign(ForeignFunction function);
+void release_foreign(int64_t function);
+// Calls the function, and checks that its results are of the declared types.
+std::vector<BufferPtr> call_foreign(const ForeignAttrs& attrs, const std::vector<BufferPtr>& inputs,
+                                    const Sizes& sizes, Loc loc);
+
+}  // namespace pto
