@@ -10,7 +10,8 @@ namespace {
 
 std::mutex g_mutex;
 std::map<int64_t, ForeignFunction>& functions() {
-  static std::map<int64_t, ForeignFunction> all;
+  // Never destroyed: what the functions hold (Python objects) may not outlive its own runtime.
+  static auto& all = *new std::map<int64_t, ForeignFunction>;
   return all;
 }
 
