@@ -56,6 +56,9 @@ Value reshape(const Value& x, const Shape& shape);   // one size may be the cons
 Value permute(const Value& x, const std::vector<int64_t>& perm);
 Value slice(const Value& x, const Exprs& start, const Exprs& stop, const std::vector<int64_t>& step);
 Value concat(const Values& xs, int64_t axis);
+Value flip(const Value& x, const std::vector<int64_t>& axes);
+Value pad(const Value& x, const Exprs& before, const Exprs& after, const Value& value);   // a scalar
+Value iota(const Shape& shape, int64_t axis, DType type);   // each element's index along the axis
 Value einsum(std::string_view spec, const Values& operands);
 Value matmul(const Value& a, const Value& b);
 
