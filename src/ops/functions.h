@@ -33,6 +33,7 @@ class Args {
   Size size(const std::string& name) const;        // an integer or a symbolic size
   Shape shape(const std::string& name) const;      // one size counts as a list
   std::vector<int64_t> integers(const std::string& name) const;  // one integer counts as a list
+  bool whole(const std::string& name) const;       // one integer rather than a list of them
   const std::string& function() const { return function_; }      // its name, for messages
 
  private:

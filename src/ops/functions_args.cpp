@@ -41,6 +41,10 @@ void Args::mistyped(const std::string& name, const std::string& expected) const 
 
 bool Args::given(const std::string& name) const { return !std::holds_alternative<std::monostate>(at(name)); }
 
+bool Args::whole(const std::string& name) const {
+  return std::holds_alternative<int64_t>(at(name)) || std::holds_alternative<Expr>(at(name));
+}
+
 Value Args::tensor(const std::string& name) const {
   const Arg& arg = at(name);
   if (const auto* v = std::get_if<Value>(&arg)) return *v;
