@@ -136,7 +136,7 @@ int64_t unrolled_chunks(const Kernel& kernel, const Placement& placement, int lo
     if (o.axis != n.axis) continue;
     tile = tile < 0 ? o.step : std::min(tile, o.step);
   }
-  return tile < 0 ? -1 : (tile + n.step - 1) / n.step;
+  return tile < 0 ? -1 : std::max<int64_t>((tile + n.step - 1) / n.step, 1);
 }
 
 }  // namespace pto

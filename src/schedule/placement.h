@@ -38,7 +38,8 @@ struct Needs {
 };
 Needs needs(const Kernel& kernel, const Placement& placement, const Exprs& exprs);
 
-// The number of chunks of an unrolled loop; -1 if it is not constant.
+// The number of chunks of an unrolled loop, at least 1 (a fold over nothing has its identity); -1 if
+// it is not constant.
 int64_t unrolled_chunks(const Kernel& kernel, const Placement& placement, int loop);
 
 }  // namespace pto
