@@ -91,7 +91,8 @@ Expr PointLowering::access(const Expr& e) {
       other = lower(e.arg(1));
       lanes = std::max({lanes, predicate.lanes(), other.lanes()});
     }
-    if (const Expr exists = lanes_exist(e.indices(), lanes)) predicate = predicate ? predicate & exists : exists;
+    if (const Expr exists = lanes_exist(e.indices(), lanes))
+      predicate = predicate ? predicate & exists : exists;
     if (!predicate) return load(p->name, p->dtype, std::move(index));
     return load_if(p->name, p->dtype, predicate, other, std::move(index));
   }

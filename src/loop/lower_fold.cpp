@@ -87,7 +87,8 @@ Stmts Emitter::begin_fold(const ValuePlan& v, const Env& env) {
   append(out, loops(free_loops(v, v.fold), env, [&](const Env& e) {
            Stmts init;
            for (size_t c = 0; c < v.value->names.size(); c++) {
-             const Storage& to = folds_in_place(v) || window_is_all ? accumulator(v, c) : accumulator_base(v, c);
+             const Storage& to =
+                 folds_in_place(v) || window_is_all ? accumulator(v, c) : accumulator_base(v, c);
              for (int64_t part = 0; part < v.parts; part++)
                append(init, write(to, e, identity(v, c), further_indices(v, Expr(part)), v.value->loc));
            }

@@ -167,7 +167,8 @@ std::optional<Quotient> divide(const Linear& a, int64_t n) {
   }
   if (low.stride) return std::nullopt;
   const Expr whole = a.base();
-  Linear q = atom(floordiv(whole, Expr(n)), not_negative(a) ? kNotNegative : kAnySign), r = atom(mod(whole, Expr(n)), n);
+  Linear q = atom(floordiv(whole, Expr(n)), not_negative(a) ? kNotNegative : kAnySign),
+         r = atom(mod(whole, Expr(n)), n);
   if (a.stride) {   // a multiple of n
     q.stride = Expr(a.stride.as_int() / n);
     q.lanes = a.lanes;

@@ -78,7 +78,8 @@ Stmts Emitter::store_result(const TileStore& s, const Env& env, Locals& locals) 
     if (tile->exists) mask = mask ? mask & tile->exists : tile->exists;
   }
   const bool lane_mask = lanes > 1 && mask;
-  const StmtPtr st = pto::store(s.param, std::move(index), value, lane_mask ? broadcast(mask, lanes) : Expr(), s.loc);
+  const StmtPtr st =
+      pto::store(s.param, std::move(index), value, lane_mask ? broadcast(mask, lanes) : Expr(), s.loc);
   out.push_back(mask && !lane_mask ? if_then(mask, {st}) : st);
   return out;
 }

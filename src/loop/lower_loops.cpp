@@ -70,7 +70,8 @@ Stmts Emitter::loops(const std::vector<LoopForm>& chain, const Env& env, const B
   size_t next = from + 1;
   if (f.kind == LoopKind::Parallel) {
     std::set<Symbol> axes{f.axis};
-    while (next < chain.size() && chain[next].kind == LoopKind::Parallel && axes.insert(chain[next].axis).second)
+    while (next < chain.size() && chain[next].kind == LoopKind::Parallel &&
+           axes.insert(chain[next].axis).second)
       next++;
   }
   const Body inner = [&](const Env& e) {

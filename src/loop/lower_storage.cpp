@@ -100,7 +100,8 @@ Emitter::Place Emitter::place_in(const Storage& s, const Env& env, const Exprs& 
   for (const auto& d : s.dims) {
     const Tile& tile = env.tile(d.axis);
     const Storage::Extent& extent = s.extents.at(d.axis);
-    PTO_CHECK(tile.bound != Tile::Range, kWhere, "axis " + d.axis.str() + " of " + s.name.str() + " is not bound");
+    PTO_CHECK(tile.bound != Tile::Range, kWhere,
+              "axis " + d.axis.str() + " of " + s.name.str() + " is not bound");
     const Linear offset = relative(tile.at, extent.base);
     const bool room = has_room(tile, extent);
     if (!room && tile.bound == Tile::Lanes) {

@@ -22,7 +22,8 @@ inline void expect_same_bits(const Kernel& k, const std::vector<BufferPtr>& got,
     const int size = size_of(want[i]->dtype);
     int shown = 0;
     for (int64_t e = 0; e < want[i]->elements() && shown < 3; e++) {
-      const char *g = static_cast<char*>(got[i]->data) + e * size, *w = static_cast<char*>(want[i]->data) + e * size;
+      const char *g = static_cast<char*>(got[i]->data) + e * size,
+                 *w = static_cast<char*>(want[i]->data) + e * size;
       const Scalar x = Scalar::from_bytes(got[i]->dtype, g), y = Scalar::from_bytes(want[i]->dtype, w);
       const bool both_nan = is_float(x.type) && std::isnan(x.to_double()) && std::isnan(y.to_double());
       if (both_nan || std::memcmp(g, w, static_cast<size_t>(size)) == 0) continue;

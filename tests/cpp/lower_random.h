@@ -299,9 +299,10 @@ class ScheduleMaker {
     for (const auto& item : group) {
       const auto open = open_axes(item, tiles);
       most_open = std::max(most_open, open.size());
-      common.erase(std::remove_if(common.begin(), common.end(),
-                                  [&](Symbol a) { return std::find(open.begin(), open.end(), a) == open.end(); }),
-                   common.end());
+      common.erase(
+          std::remove_if(common.begin(), common.end(),
+                         [&](Symbol a) { return std::find(open.begin(), open.end(), a) == open.end(); }),
+          common.end());
     }
     if (most_open == 0) {
       for (const auto& item : group) n->leaf.push_back(item.placed);
