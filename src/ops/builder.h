@@ -51,6 +51,7 @@ inline Value sub(Operand a, Operand b) { return elementwise("subtract", {a, b});
 inline Value mul(Operand a, Operand b) { return elementwise("multiply", {a, b}); }
 inline Value div(Operand a, Operand b) { return elementwise("divide", {a, b}); }
 
+// The row "reduce"; of argmax and argmin the position.
 Value reduce(std::string_view monoid, const Value& x, const std::vector<int64_t>& axes, bool keepdims);
 Value reshape(const Value& x, const Shape& shape);   // one size may be the constant -1
 Value permute(const Value& x, const std::vector<int64_t>& perm);
@@ -59,6 +60,7 @@ Value concat(const Values& xs, int64_t axis);
 Value flip(const Value& x, const std::vector<int64_t>& axes);
 Value pad(const Value& x, const Exprs& before, const Exprs& after, const Value& value);   // a scalar
 Value iota(const Shape& shape, int64_t axis, DType type);   // each element's index along the axis
+// einsum.cpp: as NumPy's, by contractions of two operands each.
 Value einsum(std::string_view spec, const Values& operands);
 Value matmul(const Value& a, const Value& b);
 
