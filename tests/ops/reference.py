@@ -47,6 +47,19 @@ def round_bfloat16(x):
 # --- elementwise -------------------------------------------------------------------------------
 
 
+def bitcast(x, dtype):
+    return np.asarray(x).view(str(dtype))
+
+
+def power(x, y):
+    """Integers wrap; of them a negative power is rounded towards 0."""
+    if np.result_type(x, y).kind == "f":
+        return np.power(x, y)
+    x, y = np.broadcast_arrays(x, y)
+    unit = np.where(x == 1, 1, np.where(x == -1, np.where(y % 2 == 0, 1, -1), 0)).astype(x.dtype)
+    return np.where(y < 0, unit, np.power(x, np.maximum(y, 0)))
+
+
 def gelu(x, approximate="none"):
     if approximate == "tanh":
         return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
