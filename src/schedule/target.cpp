@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/settings.h"
 #include "base/text.h"
 
 namespace pto {
@@ -96,13 +97,13 @@ void read_caches(Target& target) {
 }
 
 Target detect_host() {
-  const char* setting = std::getenv("PTO_TARGET");
+  const std::string& setting = settings().target;
   const KnownTarget* chosen = nullptr;
-  if (setting && *setting) {
+  if (!setting.empty()) {
     chosen = find_target(setting);
     if (!chosen) unknown_target(setting);
     if (!host_runs(chosen->name))
-      throw Error("target", "this machine cannot run PTO_TARGET=" + std::string(setting));
+      throw Error("target", "this machine cannot run PTO_TARGET=" + setting);
   } else {
     for (const auto& t : kTargets)
       if (!chosen && host_runs(t.name)) chosen = &t;

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/settings.h"
 #include "runtime/cpu/pool.h"
 
 namespace pto {
@@ -66,17 +65,7 @@ int cgroup_count() {
 }
 
 int default_threads() {
-  if (const char* setting = std::getenv("PTO_NUM_THREADS"); setting && *setting) {
-    const std::string text = setting;
-    int n = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || n < 1 || n > kMaxThreads)
-      throw Error({.op = "PTO_NUM_THREADS",
-                   .message = "not a number of threads",
-                   .expected = "an integer from 1 to " + std::to_string(kMaxThreads),
-                   .got = quote(text)});
-    return n;
-  }
+  if (const int n = settings().num_threads) return n;
   int n = std::min(affinity_count(), kMaxThreads);
   if (const int quota = cgroup_count()) n = std::min(n, quota);
   return n;
