@@ -115,6 +115,22 @@ def flatten(x, start_axis=0, end_axis=-1):
     return x.reshape(x.shape[:start] + (-1,) + x.shape[end + 1 :])
 
 
+def diagonal(x, axes):
+    shape = [0] * (max(axes, default=-1) + 1)
+    for n, axis in zip(x.shape, axes):
+        shape[axis] = n
+    y = np.empty(shape, x.dtype)
+    for at in np.ndindex(*shape):
+        y[at] = x[tuple(at[axis] for axis in axes)]
+    return y
+
+
+def strided(x, start, size, step):
+    for axis, (first, n, by) in enumerate(zip(start, size, step)):
+        x = np.take(x, first + by * np.arange(n), axis)
+    return x
+
+
 def chunk(x, chunks, axis=0):
     size = max(1, -(-x.shape[axis] // chunks))
     return np.split(x, range(size, x.shape[axis], size), axis)
