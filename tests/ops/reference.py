@@ -93,6 +93,28 @@ def norm(x, order=2.0, axis=None, keepdims=False):
     return np.sum(x**order, axis, keepdims=keepdims) ** (1 / order)
 
 
+def reduce(x, monoid, axes):
+    """One array for each component of the monoid."""
+    axes = tuple(int(a) for a in np.ravel(axes))
+    kept = [d for d in range(x.ndim) if d not in axes]
+    flat = np.transpose(x, kept + list(axes)).reshape([x.shape[d] for d in kept] + [-1])
+    if monoid in ("argmax", "argmin"):
+        at = np.argmax(flat, -1) if monoid == "argmax" else np.argmin(flat, -1)
+        return [np.take_along_axis(flat, at[..., None], -1)[..., 0], at]
+    if monoid == "welford":
+        mean = np.mean(flat, -1)
+        return [mean, np.sum((flat - mean[..., None]) ** 2, -1), np.full(mean.shape, flat.shape[-1])]
+    fold = {
+        "add": np.logical_or if x.dtype == bool else np.add,
+        "mul": np.logical_and if x.dtype == bool else np.multiply,
+        "max": np.maximum,
+        "min": np.minimum,
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+    }
+    return [fold[monoid].reduce(flat, -1, dtype=x.dtype)]
+
+
 def cumulative(x, monoid, axis=None, reverse=False):
     if axis is None:
         x, axis = x.reshape(-1), 0
