@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
 #include "exec/program.h"
 #include "schedule/target.h"
 
@@ -23,6 +24,7 @@ struct CompileOptions {
   Target target = host_target();
   std::vector<std::string> passes_off;   // names, of any level
   bool use_disk_cache = true;
+  std::string cache_dir = settings().cache_dir;   // empty: nothing is kept on disk
 };
 
 class Executable {
@@ -32,11 +34,12 @@ class Executable {
   const Program& program() const;
   const CompileOptions& options() const;
 
-  // Inputs are packed if they are strided; shapes and dtypes are checked (pto::Error). Returns new
-  // buffers. Safe to call from many threads.
-  std::vector<BufferPtr> run(const std::vector<BufferPtr>& inputs);
+  // Inputs are packed if they are strided; shapes and dtypes are checked (pto::Error). `extra` gives
+  // the sizes that shapes do not bind. Returns new buffers. Safe to call from many threads.
+  std::vector<BufferPtr> run(const std::vector<BufferPtr>& inputs, const Sizes& extra = {});
 
-  // For the tools. `level` is "tile", "schedule", "loop", "loop.lowered", "c", "llvm", "asm".
+  // For the tools. `level` is "tile", "schedule", "loop", "loop.lowered" (texts that parse back and
+  // run), "c", "llvm", "asm".
   // Sizes choose the class; empty: those of the last run, else a guess of 64 for every symbol.
   std::string text(const std::string& level, const Sizes& sizes = {});
   MemoryPlan memory(const Sizes& sizes);

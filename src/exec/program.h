@@ -10,8 +10,15 @@
 //     output y: f32[B, 32]
 //     guard B % 2 == 0
 //     launch k0[s0 = B](x, w) -> (t0)         @ "model.py:3 (Block.forward / softmax)"
-//     copy t0 -> y
-//     ...
+//     copy (t0) -> (y)
+//     foreign {name = "f", ...}(x) -> (t1)
+//     cond(p, x) -> (t2) {
+//       program then[B] { ... }
+//       program else[B] { ... }
+//     }
+//     while(s, x) -> (t3) { program condition ... program body ... }
+//     scan[carries = 1, sequences = 1, length = B](c, xs) -> (t4, t5) { program body ... }
+//     because "..."
 //   }
 //   kernel k0(...) -> (...) { ... }
 //   schedule k0 on x86.avx512 { ... }
@@ -42,7 +49,10 @@ enum class StepKind : uint8_t { Launch, Copy, Foreign, Cond, While, Scan };
 struct Program;
 using ProgramPtr = std::shared_ptr<const Program>;
 
-// Operands name buffers by position in Program::buffers.
+// Operands name buffers by position in Program::buffers. A launch and the programs of control steps
+// take their operands for what their own parameters say, so that a reshape is a name for the same
+// buffer; foreign calls see the buffer's shape. No step writes to an input or a constant, nor reads
+// what it writes; every temp and output is written before it is read.
 struct Step {
   StepKind kind;
   Symbol kernel;                      // Launch
@@ -52,13 +62,16 @@ struct Step {
   // [condition, body], inputs are the initial state (as many as outputs), then constants. Scan: [body],
   // inputs are the initial carries, the sequences, then constants.
   std::vector<ProgramPtr> programs;
-  AttrsPtr attrs;                     // of the node (Foreign, Scan)
+  AttrsPtr attrs;                     // Foreign: ForeignAttrs. Scan: ScanLoopAttrs without the body
   Loc loc;
+  std::vector<Loc> check_locs;        // Launch: where each of the kernel's checks comes from
 };
 
+// The programs of control steps share the sizes, kernels, schedules and loops of the outermost one,
+// and hold none of their own.
 struct Program {
   std::string name = "main";
-  std::vector<Symbol> sizes;
+  std::vector<Symbol> sizes;   // those that shapes of inputs do not bind are given by the caller
   std::vector<ProgramBuffer> buffers;
   std::vector<int> inputs, outputs;   // positions in `buffers`, in the order of the call
   std::vector<Step> steps;
@@ -74,14 +87,34 @@ std::string to_text(const Program& program);
 Program parse_program(std::string_view text);
 void verify(const Program& program, std::string_view where);
 // Runs steps in order with the interpreters of the kernels' level.
-std::vector<BufferPtr> interpret(const Program& program, const std::vector<BufferPtr>& inputs);
+// `extra` gives the sizes that shapes do not bind.
+std::vector<BufferPtr> interpret(const Program& program, const std::vector<BufferPtr>& inputs,
+                                 const Sizes& extra = {});
 
-// exec/memory_plan.h: offsets of temps in one arena for actual sizes.
+// exec/bind.cpp: checks the inputs and finds the sizes; pto::Error that names the input at fault.
+Sizes bind_sizes(const Program& program, const std::vector<BufferPtr>& inputs, const Sizes& extra = {});
+void check_guards(const Program& program, const Sizes& sizes);
+
+// Bound symbols of a launch: the kernel's, from the program's.
+Sizes launch_sizes(const Step& step, const Sizes& sizes);
+
+// exec/memory_plan.cpp: offsets of temps in one arena for actual sizes. Temps that are never alive at
+// the same step may share memory. A control step has a workspace, alive during the step: for the
+// temps of its programs, and for state that alternates between two places.
 struct MemoryPlan {
   int64_t arena_bytes = 0;
   int64_t input_bytes = 0, output_bytes = 0, constant_bytes = 0;
   std::vector<int64_t> offsets;          // per buffer; -1 if it is not in the arena
+  std::vector<int64_t> workspaces;       // per step; -1 if it needs none
 };
 MemoryPlan plan_memory(const Program& program, const Sizes& sizes);
+// How the workspace of a control step is laid out.
+struct Workspace {
+  int64_t bytes = 0;
+  int64_t arena = 0;                     // where the temps of its programs begin
+  int64_t condition = -1;                // While: where the condition's result stands
+  std::vector<int64_t> state;            // While, Scan: the second place of each carried value
+};
+Workspace plan_workspace(const Program& program, const Step& step, const Sizes& sizes);
 
 }  // namespace pto
