@@ -254,6 +254,23 @@ def topk(x, k, axis=-1, largest=True):
 # --- products ----------------------------------------------------------------------------------
 
 
+def contract(x, y, lhs, rhs, out, window=(), at=(), tap=(), stride=(), dilation=(), before=(), count=()):
+    """Sums of products over labels; windows of x become axes of their own first."""
+    lhs = list(lhs)
+    for label, position, offset, step, spread, margin, n in zip(window, at, tap, stride, dilation, before, count):
+        axis, taps = lhs.index(label), y.shape[list(rhs).index(offset)]
+        index = np.arange(n)[:, None] * step + np.arange(taps) * spread - margin
+        inside = (index >= 0) & (index < x.shape[axis])
+        shape = [1] * axis + list(index.shape) + [1] * (x.ndim - axis - 1)
+        if x.shape[axis] == 0:
+            x = np.zeros(x.shape[:axis] + index.shape + x.shape[axis + 1 :], x.dtype)
+        else:
+            x = np.where(inside.reshape(shape), np.take(x, np.where(inside, index, 0), axis), 0).astype(x.dtype)
+        lhs[axis : axis + 1] = [position, offset]
+    numbers = {label: i for i, label in enumerate(dict.fromkeys([*lhs, *rhs]))}
+    return np.einsum(x, [numbers[v] for v in lhs], y, [numbers[v] for v in rhs], [numbers[v] for v in out])
+
+
 def tensordot(x, y, axes=2):
     if np.ndim(axes) == 0:
         return np.tensordot(x, y, axes)
