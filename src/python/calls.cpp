@@ -1,0 +1,137 @@
+// Calls of compiled functions: one Entry per trace, which knows whether a call fits it, and runs it.
+#include "python/bindings.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include "api/session.h"
+#include "expr/eval.h"
+#include "python/executables.h"
+
+namespace pto::python {
+namespace {
+
+// The inputs of the graph are the call's tensors, then what the function reads from outside.
+struct Entry {
+  GraphHandle graph;
+  ExecutableHandle executable;
+  nb::object captured;            // list of Tensors, read at each call
+  std::vector<Symbol> numbers;    // symbols of the call's run-time scalars
+  std::vector<bool> floats;       // which of them are floats
+  int64_t results = 0;            // outputs that the function returns; the rest is state
+  nb::object state;               // list of Tensors that the remaining outputs are assigned to
+
+  bool bind(const std::vector<Value>& values, nb::handle numbers_given, Sizes& sizes) const;
+};
+
+bool bind_type(const TensorType& want, const TensorType& got, Sizes& sizes) {
+  if (want.dtype != got.dtype || want.shape.size() != got.shape.size()) return false;
+  for (size_t d = 0; d < want.shape.size(); d++) {
+    const Expr& size = want.shape[d];
+    if (!got.shape[d].is_const()) return false;
+    const int64_t n = got.shape[d].as_int();
+    if (size.is_const()) {
+      if (size.as_int() != n) return false;
+    } else if (size.is_var()) {
+      const auto [it, fresh] = sizes.emplace(size.symbol(), n);
+      if (!fresh && it->second != n) return false;
+    }
+  }
+  return true;
+}
+
+bool Entry::bind(const std::vector<Value>& values, nb::handle numbers_given, Sizes& sizes) const {
+  const auto& inputs = graph.graph->inputs;
+  if (values.size() != inputs.size()) return false;
+  for (size_t i = 0; i < numbers.size(); i++) {
+    nb::handle n = numbers_given[i];
+    int64_t bits;
+    if (floats[i]) {
+      const double v = PyFloat_AsDouble(n.ptr());
+      std::memcpy(&bits, &v, sizeof bits);
+    } else {
+      bits = nb::cast<int64_t>(n);
+    }
+    sizes[numbers[i]] = bits;
+  }
+  for (size_t i = 0; i < values.size(); i++)
+    if (!bind_type(inputs[i]->outputs()[0], values[i].type(), sizes)) return false;
+  EvalEnv env;
+  env.var = [&](Symbol name) { return Scalar::from_int(DType::I64, sizes.at(name)); };
+  for (const auto& guard : graph.graph->guards)
+    if (!eval_scalar(guard, env).to_bool()) return false;
+  return true;
+}
+
+std::vector<Value> values_of(const Entry& e, nb::handle tensors) {
+  std::vector<Value> values;
+  for (nb::handle t : tensors) values.push_back(value_of(t));
+  for (nb::handle t : e.captured) values.push_back(value_of(t));
+  return values;
+}
+
+std::vector<BufferPtr> data_of_all(const std::vector<Value>& values) {
+  Values pending;
+  for (const auto& v : values)
+    if (!v.node->has_data()) pending.push_back(v);
+  if (!pending.empty()) materialise(pending);
+  std::vector<BufferPtr> buffers;
+  buffers.reserve(values.size());
+  for (const auto& v : values) buffers.push_back(v.node->data(v.index));
+  return buffers;
+}
+
+// None if the call does not fit this entry.
+nb::object call_entry(const Entry& e, nb::handle tensors, nb::handle numbers) {
+  const std::vector<Value> values = values_of(e, tensors);
+  Sizes sizes;
+  if (!e.bind(values, numbers, sizes)) return nb::none();
+  std::vector<BufferPtr> outputs;
+  {
+    const nb::gil_scoped_release release;
+    Sizes extra;
+    for (const Symbol s : e.numbers) extra[s] = sizes[s];
+    outputs = e.executable.executable->run(data_of_all(values), extra);
+  }
+  nb::list results;
+  for (int64_t i = 0; i < e.results; i++) results.append(wrap(make_data(std::move(outputs[i]))));
+  int64_t i = e.results;
+  for (nb::handle t : e.state) tensor_handle(t).value = make_data(std::move(outputs[i++]));
+  return results;
+}
+
+}  // namespace
+
+std::vector<BufferPtr> buffers_of(nb::handle tensors) {
+  std::vector<Value> values;
+  for (nb::handle t : tensors) values.push_back(value_of(t));
+  const nb::gil_scoped_release release;
+  return data_of_all(values);
+}
+
+void bind_calls(nb::module_& m) {
+  nb::class_<Entry>(m, "Entry")
+      .def("__init__",
+           [](Entry* e, const GraphHandle& graph, const ExecutableHandle& executable, nb::list captured,
+              std::vector<std::string> numbers, std::vector<bool> floats, int64_t results, nb::list state) {
+             new (e) Entry{graph, executable, captured, {}, floats, results, state};
+             for (const auto& n : numbers) e->numbers.emplace_back(n);
+           })
+      .def_ro("graph", &Entry::graph)
+      .def_ro("executable", &Entry::executable)
+      .def_ro("captured", &Entry::captured)
+      .def("call", &call_entry)
+      // Sizes by symbol for a call that fits, else None.
+      .def("sizes", [](const Entry& e, nb::handle tensors, nb::handle numbers) -> nb::object {
+        Sizes sizes;
+        if (!e.bind(values_of(e, tensors), numbers, sizes)) return nb::none();
+        nb::dict d;
+        for (const auto& [symbol, n] : sizes) d[symbol.str().c_str()] = n;
+        return d;
+      });
+}
+
+}  // namespace pto::python

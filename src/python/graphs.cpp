@@ -1,0 +1,238 @@
+// Traces: graphs being built from Python, and the nodes with nested graphs.
+#include "python/bindings.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <unordered_set>
+
+#include "api/session.h"
+#include "exec/program.h"
+#include "ops/control.h"
+#include "ops/foreign.h"
+#include "python/graphs.h"
+
+namespace pto::python {
+namespace {
+
+void enter(TraceHandle& t) {
+  PTO_CHECK(!t.scope, "trace", "a trace is entered twice");
+  t.outer = current_trace();
+  t.scope = std::make_unique<WithSizeContext>(t.sizes);
+  set_current_trace(t.id);
+}
+
+void leave(TraceHandle& t) {
+  set_current_trace(t.outer);
+  t.scope.reset();
+}
+
+nb::object add_input(TraceHandle& t, const std::string& name, nb::handle dtype, nb::handle shape) {
+  const Value v = make_input(name, {dtype_of(dtype), shape_of_object(shape)}, caller_loc());
+  t.inputs.push_back(v.node);
+  nb::object tensor = wrap(v);
+  tensor_handle(tensor).trace = t.id;
+  return tensor;
+}
+
+// A size symbol, with its value in the call that is being traced.
+nb::object add_size(TraceHandle& t, const std::string& name, int64_t hint) {
+  const Symbol symbol(name);
+  t.sizes.hints[symbol] = hint;
+  return nb::cast(SizeHandle{var(symbol)});
+}
+
+// A float that is known at run time only, carried as the bits of a symbol.
+nb::object add_number(TraceHandle& t, const std::string& name, double hint) {
+  const Symbol symbol(name);
+  t.sizes.hints[symbol] = std::bit_cast<int64_t>(hint);
+  return nb::cast(SizeHandle{bitcast(DType::F64, var(symbol))});
+}
+
+GraphPtr finish(TraceHandle& t, nb::handle outputs, const std::string& name) {
+  auto graph = std::make_shared<Graph>();
+  graph->name = name;
+  graph->inputs = t.inputs;
+  for (nb::handle output : outputs) graph->outputs.push_back(tensor_handle(output).value);
+  std::unordered_set<Expr, ExprHash> seen;
+  for (const auto& guard : t.sizes.guards) {
+    const Expr simple = simplify(guard);
+    if (!simple.is_const() && seen.insert(simple).second) graph->guards.push_back(simple);
+  }
+  verify(*graph, "trace");
+  return graph;
+}
+
+// Guards of a nested graph hold for the graph around it.
+void pass_guards(const GraphPtr& graph) {
+  for (const auto& guard : graph->guards) size_context().guards.push_back(guard);
+}
+
+nb::object control(const std::string& row, std::shared_ptr<Attrs> attrs, nb::handle operands,
+                   const std::vector<GraphPtr>& graphs) {
+  const AtCaller at;
+  for (const auto& g : graphs) pass_guards(g);
+  Values inputs;
+  for (nb::handle o : operands) inputs.push_back(value_of(o));
+  const NodePtr node = make_node(pto::row(row), inputs, std::move(attrs), current_loc());
+  Values results;
+  for (size_t i = 0; i < node->outputs().size(); i++) results.push_back({node, static_cast<int>(i)});
+  return wrap_all(results, false);
+}
+
+GraphPtr without_guards(const GraphPtr& graph) {
+  auto copy = std::make_shared<Graph>(*graph);
+  copy->guards.clear();
+  return copy;
+}
+
+nb::object make_cond(nb::handle operands, GraphPtr then, GraphPtr orelse) {
+  auto attrs = std::make_shared<CondAttrs>();
+  attrs->then = without_guards(then);
+  attrs->orelse = without_guards(orelse);
+  return control("cond", attrs, operands, {then, orelse});
+}
+
+nb::object make_while(nb::handle operands, int64_t state, GraphPtr condition, GraphPtr body) {
+  auto attrs = std::make_shared<WhileAttrs>();
+  attrs->state = state;
+  attrs->condition = without_guards(condition);
+  attrs->body = without_guards(body);
+  return control("while_loop", attrs, operands, {condition, body});
+}
+
+nb::object make_scan(nb::handle operands, int64_t carries, int64_t sequences, nb::handle length, bool reverse,
+                     GraphPtr body) {
+  auto attrs = std::make_shared<ScanLoopAttrs>();
+  attrs->carries = carries;
+  attrs->sequences = sequences;
+  attrs->length = {size_of_object(length)};
+  attrs->reverse = reverse;
+  attrs->body = without_guards(body);
+  return control("scan_loop", attrs, operands, {body});
+}
+
+// Runs a Python callable from whichever thread; its exceptions come back as they are.
+struct PythonFunction {
+  nb::object callable;
+};
+
+int64_t register_python(nb::object callable) {
+  std::shared_ptr<PythonFunction> held(new PythonFunction{std::move(callable)}, [](PythonFunction* f) {
+    if (!Py_IsInitialized()) return;
+    const nb::gil_scoped_acquire gil;
+    delete f;
+  });
+  return register_foreign([held](const std::vector<BufferPtr>& inputs) {
+    const nb::gil_scoped_acquire gil;
+    const uint64_t trace = current_trace();
+    set_current_trace(0);
+    struct Restore {
+      uint64_t trace;
+      ~Restore() { set_current_trace(trace); }
+    } restore{trace};
+    nb::list args;
+    for (const auto& b : inputs) args.append(wrap(make_data(b)));
+    nb::object results = held->callable(*nb::tuple(args));
+    std::vector<BufferPtr> buffers;
+    for (nb::handle r : results) buffers.push_back(data_of(value_of(r)));
+    return buffers;
+  });
+}
+
+nb::object make_foreign(const std::string& name, int64_t function, bool pure, nb::handle operands, nb::handle dtypes,
+                        nb::handle shapes) {
+  const AtCaller at;
+  auto attrs = std::make_shared<ForeignAttrs>();
+  attrs->name = name;
+  attrs->function = function;
+  attrs->pure = pure;
+  for (size_t i = 0; i < nb::len(dtypes); i++)
+    attrs->add_result({dtype_of(dtypes[i]), shape_of_object(shapes[i])});
+  return control("foreign", attrs, operands, {});
+}
+
+}  // namespace
+
+void bind_graphs(nb::module_& m) {
+  nb::class_<GraphHandle>(m, "Graph")
+      .def_static("parse", [](const std::string& text) {
+        auto graph = std::make_shared<Graph>(parse_graph(text));
+        verify(*graph, "parse");
+        return GraphHandle{graph};
+      })
+      .def("__str__", [](const GraphHandle& g) { return to_text(*g.graph); })
+      .def_prop_ro("name", [](const GraphHandle& g) { return g.graph->name; })
+      .def_prop_ro("guards", [](const GraphHandle& g) {
+        std::vector<std::string> texts;
+        for (const auto& guard : g.graph->guards) texts.push_back(to_text(guard));
+        return texts;
+      })
+      .def_prop_ro("nodes", [](const GraphHandle& g) {
+        // (row, inputs as (node, result), outputs as text, location, path) in topological order
+        nb::list all;
+        std::unordered_map<const Node*, int> number;
+        for (const auto& node : g.graph->order()) {
+          number.emplace(node.get(), static_cast<int>(number.size()));
+          nb::list inputs, outputs;
+          for (const auto& v : node->inputs()) inputs.append(nb::make_tuple(number.at(v.node.get()), v.index));
+          for (const auto& t : node->outputs()) outputs.append(t.str());
+          const LocInfo& loc = node->loc().info();
+          all.append(nb::make_tuple(node->row()->name, inputs, outputs, node->loc().known() ? loc.file : "", loc.line,
+                                    loc.path));
+        }
+        return all;
+      })
+      .def_prop_ro("input_types", [](const GraphHandle& g) {
+        std::vector<std::string> texts;
+        for (const auto& n : g.graph->inputs) texts.push_back(n->outputs()[0].str());
+        return texts;
+      })
+      .def("interpret", [](const GraphHandle& g, nb::handle inputs) {
+        std::vector<BufferPtr> buffers;
+        for (nb::handle t : inputs) buffers.push_back(packed(data_of(value_of(t))));
+        nb::list results;
+        for (auto& b : interpret(*g.graph, buffers)) results.append(wrap(make_data(b)));
+        return results;
+      });
+
+  nb::class_<TraceHandle>(m, "Trace")
+      .def("__init__", [](TraceHandle* t, uint64_t id) { new (t) TraceHandle{id}; })
+      .def_ro("id", &TraceHandle::id)
+      .def("enter", &enter)
+      .def("leave", &leave)
+      .def("input", &add_input)
+      .def("size", &add_size)
+      .def("number", &add_number)
+      // Hints of the trace around this one hold inside too.
+      .def("inherit", [](TraceHandle& t, const TraceHandle& outer) {
+        t.sizes.hints.insert(outer.sizes.hints.begin(), outer.sizes.hints.end());
+      })
+      .def("finish", [](TraceHandle& t, nb::handle outputs, const std::string& name) {
+        return GraphHandle{finish(t, outputs, name)};
+      });
+
+  m.def("make_cond", [](nb::handle operands, const GraphHandle& then, const GraphHandle& orelse) {
+    return make_cond(operands, then.graph, orelse.graph);
+  });
+  m.def("make_while", [](nb::handle operands, int64_t state, const GraphHandle& condition, const GraphHandle& body) {
+    return make_while(operands, state, condition.graph, body.graph);
+  });
+  m.def("make_scan", [](nb::handle operands, int64_t carries, int64_t sequences, nb::handle length, bool reverse,
+                        const GraphHandle& body) {
+    return make_scan(operands, carries, sequences, length, reverse, body.graph);
+  });
+  m.def("register_foreign", &register_python);
+  m.def("release_foreign", &release_foreign);
+  m.def("make_foreign", &make_foreign);
+
+  nb::class_<NameScope>(m, "NameScope")
+      .def(nb::init<std::string>())
+      .def("__enter__", [](NameScope& s) { s.scope = std::make_unique<WithName>(s.name); })
+      .def("__exit__", [](NameScope& s, nb::args) { s.scope.reset(); });
+  // The path of names of the program that is being built.
+  m.def("current_path", [] { return current_loc().known() ? current_loc().info().path : std::string(); });
+}
+
+}  // namespace pto::python

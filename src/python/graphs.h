@@ -1,0 +1,30 @@
+#pragma once
+// The graphs and traces that Python holds.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "python/bindings.h"
+
+namespace pto::python {
+
+struct GraphHandle {
+  GraphPtr graph;
+};
+
+// A graph in the making: while it is entered, operators belong to it.
+struct TraceHandle {
+  uint64_t id = 0;
+  SizeContext sizes{};
+  std::vector<NodePtr> inputs{};
+  uint64_t outer = 0;
+  std::unique_ptr<WithSizeContext> scope{};
+};
+
+struct NameScope {
+  explicit NameScope(std::string name) : name(std::move(name)) {}
+  std::string name;
+  std::unique_ptr<WithName> scope;
+};
+
+}  // namespace pto::python

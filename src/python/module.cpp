@@ -1,0 +1,14 @@
+#include "python/bindings.h"
+
+NB_MODULE(_core, m) {
+  using namespace pto::python;
+  m.doc() = "The compiler's core; the public interface is the package pypto.";
+  nanobind::set_leak_warnings(false);   // classes and hooks live as long as the process
+  bind_errors(m);
+  bind_values(m);
+  bind_tables(m);
+  bind_exchange(m);
+  bind_graphs(m);
+  bind_exec(m);
+  bind_calls(m);
+}
