@@ -89,11 +89,14 @@ void print(const Expr& e, int context, std::string& out) {
   if (parens) out += ")";
 }
 
+constexpr int kMaxDepth = 1000;   // of nested expressions in a text
+
 class Parser {
  public:
   Parser(Lexer& in, const TypeOf& types) : in_(in), types_(types) {}
 
   Expr parse(int context) {
+    if (++depth_ > kMaxDepth) in_.fail("an expression nested too deeply");
     Expr left = primary();
     for (;;) {
       Op op;
@@ -106,6 +109,7 @@ class Parser {
       check_pair(left, right);
       left = make(op, {left, right});
     }
+    depth_--;
     return left;
   }
 
@@ -221,6 +225,7 @@ class Parser {
 
   Lexer& in_;
   const TypeOf& types_;
+  int depth_ = 0;
 };
 
 }  // namespace
@@ -231,6 +236,14 @@ std::string to_text(const Expr& e) {
   return out;
 }
 
-Expr parse_expr(Lexer& in, const TypeOf& types) { return Parser(in, types).parse(1); }
+// What the makers refuse is a mistake in the text.
+Expr parse_expr(Lexer& in, const TypeOf& types) {
+  try {
+    return Parser(in, types).parse(1);
+  } catch (const InternalError& e) {
+    const std::string message = e.what();
+    in.fail(message.substr(message.find(": ") + 2));
+  }
+}
 
 }  // namespace pto

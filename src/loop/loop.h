@@ -18,10 +18,12 @@
 // iterations between the workers, each iteration once; `barrier` waits until all workers arrive and
 // makes their writes visible; it may stand only where all workers agree to come. Statements run in
 // order; a store happens after its operands are read; lanes of a vector store that hit the same
-// place write in ascending order. `if` on the right of a store is a lane mask. Indices are row-major
-// within the buffer's shape and in bounds wherever the mask (or LoadIf's predicate) holds. `alloc`
-// is uninitialised, lives to the end of its block, once per worker ("private", "register") or once
-// in all ("shared", at the top level only). Registers are indexed by constants after unrolling.
+// place write in ascending order. `if` on the right of a store, on its line, is a lane mask; a scalar
+// among the vectors of a store is the same in all lanes. Indices are row-major within the buffer's
+// shape and in bounds wherever the mask (or LoadIf's predicate) holds. `alloc` is uninitialised,
+// lives to the end of its block, once per worker ("private", "register") or once in all ("shared", at
+// the top level only); its size depends on the sizes alone. Registers are indexed by constants after
+// unrolling. A name is seen to the end of its block, where no other may have it.
 // `check c, n` raises the error flag with message n if c is false (in any lane).
 // Expressions mean what expr/expr.h says.
 #include <memory>
