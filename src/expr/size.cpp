@@ -1,0 +1,102 @@
+#include "expr/size.h"
+
+#include <numeric>
+
+#include "base/error.h"
+#include "expr/eval.h"
+#include "expr/polynomial.h"
+
+namespace pto {
+
+std::optional<bool> prove_equal(const Size& a, const Size& b) {
+  if (a == b) return true;
+  if (a.is_const() && b.is_const()) return false;
+  const Polynomial d = polynomial_of(simplify(a - b));
+  if (d.is_constant()) return d.constant == 0;
+  int64_t divisor = 0;
+  for (const auto& t : d.terms) divisor = std::gcd(divisor, t.scale);
+  if (divisor > 1 && d.constant % divisor != 0) return false;
+  const Interval i = bounds(d);
+  if (i.lo > 0 || i.hi < 0) return false;
+  return std::nullopt;
+}
+
+std::optional<bool> prove_less(const Expr& a, const Expr& b) {
+  if (a.is_const() && b.is_const()) return a.as_int() < b.as_int();
+  const Interval i = bounds(simplify(b - a));
+  if (i.lo >= 1) return true;
+  if (i.hi <= 0) return false;
+  return std::nullopt;
+}
+
+Size product(const Shape& shape) {
+  Size n(1);
+  for (const auto& d : shape) n = n * d;
+  return simplify(n);
+}
+
+std::vector<Size> row_major_strides(const Shape& shape) {
+  std::vector<Size> strides(shape.size(), Size(1));
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = simplify(strides[d] * shape[d]);
+  return strides;
+}
+
+Size linear_index(const Exprs& indices, const Shape& shape) {
+  PTO_CHECK(indices.size() == shape.size(), "expr/size", "an index of the wrong rank");
+  const auto strides = row_major_strides(shape);
+  Size at(0);
+  for (size_t d = 0; d < shape.size(); d++) at = at + indices[d] * strides[d];
+  return simplify(at);
+}
+
+Exprs delinearise(const Expr& index, const Shape& shape) {
+  Exprs out(shape.size());
+  Expr rest = simplify(index);
+  for (size_t d = shape.size(); d-- > 0;) {
+    out[d] = d == 0 ? rest : simplify(mod(rest, shape[d]));
+    if (d > 0) rest = simplify(floordiv(rest, shape[d]));
+  }
+  return out;
+}
+
+Size ceil_div(const Size& a, const Size& b) { return simplify(floordiv(a + (b - Size(1)), b)); }
+
+int64_t eval_size(const Size& size, const Sizes& values) {
+  const auto value = [&](Symbol name) {
+    const auto it = values.find(name);
+    PTO_CHECK(it != values.end(), "expr/size", "unbound size " + name.str());
+    return Scalar::from_int(DType::I64, it->second);
+  };
+  if (size.is_const()) return size.as_int();
+  if (size.is_var()) return value(size.symbol()).to_int();
+  EvalEnv env;
+  env.var = value;
+  return eval_scalar(size, env).to_int();
+}
+
+std::vector<int64_t> eval_shape(const Shape& shape, const Sizes& values) {
+  std::vector<int64_t> out;
+  out.reserve(shape.size());
+  for (const auto& d : shape) out.push_back(eval_size(d, values));
+  return out;
+}
+
+bool is_static(const Size& size) { return size.is_const(); }
+
+std::string shape_text(const Shape& shape) {
+  std::string out = "[";
+  for (size_t d = 0; d < shape.size(); d++) out += (d ? ", " : "") + to_text(shape[d]);
+  return out + "]";
+}
+
+Shape parse_shape(Lexer& in) {
+  Shape shape;
+  in.expect("[");
+  while (!in.accept("]")) {
+    if (!shape.empty()) in.expect(",");
+    shape.push_back(parse_expr(in, [](Symbol) { return DType::I64; }));
+  }
+  return shape;
+}
+
+}  // namespace pto
