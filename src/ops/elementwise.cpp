@@ -1,6 +1,8 @@
 // Elementwise rows: one operation of expr/ops.def each, and a few that are short expressions.
 // TestSpec::dtypes is also the rule for the types that a row takes: the builder converts integers
 // and bools to the default float for rows that take floats alone.
+#include <map>
+
 #include "ops/families.h"
 #include "ops/movement_attrs.h"
 #include "ops/size_context.h"
@@ -262,6 +264,17 @@ std::vector<OpRow> choice_rows() {
   return rows;
 }
 
+// NumPy's and PyTorch's names where they are not the row's.
+const std::map<std::string, std::vector<std::string>> kAliases = {
+    {"subtract", {"sub"}},       {"multiply", {"mul"}},
+    {"divide", {"div", "true_divide"}}, {"remainder", {"mod"}},
+    {"power", {"pow"}},          {"negative", {"neg"}},
+    {"abs", {"absolute"}},       {"asin", {"arcsin"}},
+    {"acos", {"arccos"}},        {"atan", {"arctan"}},
+    {"atan2", {"arctan2"}},      {"bitwise_not", {"bitwise_invert", "invert"}},
+    {"left_shift", {"bitwise_left_shift"}}, {"right_shift", {"bitwise_right_shift"}},
+};
+
 }  // namespace
 
 const std::vector<OpRow>& elementwise_rows() {
@@ -269,6 +282,8 @@ const std::vector<OpRow>& elementwise_rows() {
     std::vector<OpRow> rows = arithmetic_rows();
     for (const auto& part : {bit_rows(), math_rows(), choice_rows()})
       rows.insert(rows.end(), part.begin(), part.end());
+    for (auto& row : rows)
+      if (const auto it = kAliases.find(row.name); it != kAliases.end()) row.aliases = it->second;
     return rows;
   }();
   return all;

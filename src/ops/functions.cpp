@@ -32,6 +32,7 @@ Function function_of(const OpRow& row) {
       {"condition=(5,), x=(5,), y=(5,)", "condition=(3,1), x=(), y=(1,17)"}};
   f.cases = cases[std::clamp(row.min_inputs - 1, 0, 2)];
   f.method = row.min_inputs < 3;
+  f.aliases = row.aliases;
   return f;
 }
 

@@ -34,6 +34,7 @@ class Args {
   Shape shape(const std::string& name) const;      // one size counts as a list
   std::vector<int64_t> integers(const std::string& name) const;  // one integer counts as a list
   bool whole(const std::string& name) const;       // one integer rather than a list of them
+  bool text(const std::string& name) const;        // a string rather than what else it may be
   const std::string& function() const { return function_; }      // its name, for messages
 
  private:

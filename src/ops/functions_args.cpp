@@ -45,6 +45,8 @@ bool Args::whole(const std::string& name) const {
   return std::holds_alternative<int64_t>(at(name)) || std::holds_alternative<Expr>(at(name));
 }
 
+bool Args::text(const std::string& name) const { return std::holds_alternative<std::string>(at(name)); }
+
 Value Args::tensor(const std::string& name) const {
   const Arg& arg = at(name);
   if (const auto* v = std::get_if<Value>(&arg)) return *v;

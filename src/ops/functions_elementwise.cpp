@@ -120,6 +120,37 @@ Values build_hypot(const Args& args) {
   return {mul(large, sqrt(add(mul(ratio, ratio), 1.0)))};
 }
 
+// Written for |x|, where nothing cancels; the sign is put back.
+template <class F>
+Values odd(const Args& args, F f) {
+  return on_widened(args, [&](const Value& x) { return binary("copysign", f(absolute(x)), x); });
+}
+
+// log(x + sqrt(x^2 + 1)); beyond `large` the square may overflow, and x^2 + 1 is x^2.
+Values build_asinh(const Args& args) {
+  return odd(args, [](const Value& x) {
+    const double large = x.dtype() == DType::F64 ? 0x1p30 : 0x1p14;
+    const Value s = minimum(x, large), square = mul(s, s);
+    const Value near = log1p(add(s, div(square, add(sqrt(add(square, 1.0)), 1.0))));
+    return where(less(x, large), near, add(log(x), std::log(2.0)));
+  });
+}
+
+// log(x + sqrt(x^2 - 1)), by the distance from 1.
+Values build_acosh(const Args& args) {
+  return on_widened(args, [](const Value& x) {
+    const double large = x.dtype() == DType::F64 ? 0x1p30 : 0x1p14;
+    const Value t = sub(minimum(x, large), 1.0);
+    const Value near = log1p(add(t, sqrt(add(mul(t, 2.0), mul(t, t)))));
+    return where(greater(x, large), add(log(x), std::log(2.0)), near);
+  });
+}
+
+// log((1 + x) / (1 - x)) / 2.
+Values build_atanh(const Args& args) {
+  return odd(args, [](const Value& x) { return mul(log1p(div(mul(x, 2.0), sub(1.0, x))), 0.5); });
+}
+
 std::vector<Function> activations() {
   return {
       {.name = "relu",
@@ -266,6 +297,27 @@ std::vector<Function> arithmetic() {
        .build = build_lerp,
        .test = {.numpy = "x + weight * (y - x)", .domains = {"unit"}, .ulp = 4, .atol = 1e-6},
        .cases = {"x=(37,), y=(37,), weight=0.25", "x=(5,), y=(5,), weight=(5,)"}},
+      {.name = "asinh",
+       .signature = "x: Tensor",
+       .doc = "The inverse of sinh.",
+       .build = build_asinh,
+       .test = {.numpy = "np.arcsinh(x)", .ulp = 8},
+       .cases = {"x=(37,)"},
+       .aliases = {"arcsinh"}},
+      {.name = "acosh",
+       .signature = "x: Tensor",
+       .doc = "The inverse of cosh; NaN below 1.",
+       .build = build_acosh,
+       .test = {.numpy = "np.arccosh(x)", .domains = {"positive"}, .ulp = 8, .atol = 1e-6},
+       .cases = {"x=(37,)"},
+       .aliases = {"arccosh"}},
+      {.name = "atanh",
+       .signature = "x: Tensor",
+       .doc = "The inverse of tanh; infinite at -1 and 1, NaN beyond.",
+       .build = build_atanh,
+       .test = {.numpy = "np.arctanh(x)", .domains = {"unit"}, .ulp = 8, .atol = 1e-6},
+       .cases = {"x=(37,)"},
+       .aliases = {"arctanh"}},
       {.name = "deg2rad",
        .signature = "x: Tensor",
        .doc = "Degrees to radians.",
@@ -291,6 +343,20 @@ std::vector<Function> arithmetic() {
 
 std::vector<Function> comparisons() {
   return {
+      {.name = "greater",
+       .signature = "x: Tensor | float, y: Tensor | float",
+       .doc = "Is x greater than y?",
+       .build = [](const Args& a) -> Values { return {greater(a.operand("x"), a.operand("y"))}; },
+       .test = {.numpy = "np.greater(x, y)", .domains = {"digits"}, .dtypes = "biuf", .exact = true},
+       .cases = {"x=(37,), y=(37,)", "x=(3,1), y=(4,)"},
+       .method = true},
+      {.name = "greater_equal",
+       .signature = "x: Tensor | float, y: Tensor | float",
+       .doc = "Is x greater than or equal to y?",
+       .build = [](const Args& a) -> Values { return {greater_equal(a.operand("x"), a.operand("y"))}; },
+       .test = {.numpy = "np.greater_equal(x, y)", .domains = {"digits"}, .dtypes = "biuf", .exact = true},
+       .cases = {"x=(37,), y=(37,)", "x=(3,1), y=(4,)"},
+       .method = true},
       {.name = "logical_and",
        .signature = "x: Tensor | float, y: Tensor | float",
        .doc = "Are both different from zero?",

@@ -59,6 +59,7 @@ struct OpRow {
   // Slow and obvious, on whole buffers; elementwise rows get theirs from `scalar`.
   std::vector<BufferPtr> (*interpret)(const Node&, const std::vector<BufferPtr>&, const Sizes&) = nullptr;
   TestSpec test;
+  std::vector<std::string> aliases;   // of the public function that an elementwise row becomes
 
   bool is_elementwise() const { return scalar != nullptr; }
 };
