@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,10 @@ class Executable {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The names of options.passes_off that belong to a level; pto::Error for a name of none.
+enum class PassLevel { Graph, Loop };
+std::set<std::string> passes_off(const CompileOptions& options, PassLevel level);
 
 // Graph passes, fusion, kernels: the tensor graph to a program (exec/build.cpp), and all the way.
 Program build_program(const Graph& graph, const CompileOptions& options = {});
