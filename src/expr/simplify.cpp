@@ -77,6 +77,16 @@ bool within(const Polynomial& p, int64_t below) {
   return b.lo >= 0 && b.hi < below;
 }
 
+// Is 0 <= p < q proved?
+bool below(const Polynomial& p, const Polynomial& q) {
+  return bounds(p).lo >= 0 && bounds(sum(q, p, -1)).lo >= 1;
+}
+
+bool exceeds_by_constant(const Polynomial& p, const Polynomial& q) {
+  const Polynomial d = sum(p, q, -1);
+  return d.is_constant() && d.constant >= 0;
+}
+
 // p = g * high + low with 0 <= low < g, where g > 1 divides c.
 struct Halves {
   int64_t g = 0;
@@ -138,22 +148,17 @@ Expr quotient(const Polynomial& p, const Expr& by) {
     const Expr rest = small_quotient(d.rest, c);
     return canonical(sum(d.whole, polynomial_of(rest)));
   }
-  if (p.is_constant() && p.constant == 0) return Expr(0);
   const Polynomial divisor = polynomial_of(by);
-  if (bounds(divisor).lo < 1) {
-    // x // 0 = 0: only a quotient that is zero by its size is simpler.
-    return bounds(p).lo >= 0 && bounds(sum(divisor, p, -1)).lo >= 1 ? Expr(0)
-                                                                    : floordiv(canonical(p), by);
-  }
-  Division d{{}, p};
   if (divisor.is_constant()) return quotient(p, Expr(divisor.constant));
+  if (below(p, divisor) || (p.is_constant() && p.constant == 0)) return Expr(0);
+  if (bounds(divisor).lo < 1) return floordiv(canonical(p), by);  // it may be zero: then so is the quotient
+  Division d{{}, p};
   if (divisor.terms.size() == 1 && divisor.constant == 0) {
     d = divide(p, divisor.terms[0]);
-  } else if (sum(p, divisor, -1).is_constant()) {
+  } else if (exceeds_by_constant(p, divisor)) {
     d = {{{}, 1}, sum(p, divisor, -1)};
   }
-  const bool small = bounds(d.rest).lo >= 0 && bounds(sum(divisor, d.rest, -1)).lo >= 1;
-  const Expr rest = small ? Expr(0) : floordiv(canonical(d.rest), by);
+  const Expr rest = below(d.rest, divisor) ? Expr(0) : floordiv(canonical(d.rest), by);
   return canonical(sum(d.whole, polynomial_of(rest)));
 }
 
@@ -188,15 +193,15 @@ Expr remainder(const Polynomial& p, const Expr& by) {
     return small_remainder(divide(drop_inner_remainders(p, c), c).rest, c);
   }
   const Polynomial divisor = polynomial_of(by);
+  if (divisor.is_constant()) return remainder(p, Expr(divisor.constant));
   Polynomial rest = p;
   if (divisor.terms.size() == 1 && divisor.constant == 0) {
     rest = divide(p, divisor.terms[0]).rest;
-  } else if (sum(p, divisor, -1).is_constant()) {
+  } else if (exceeds_by_constant(p, divisor)) {
     rest = sum(p, divisor, -1);
   }
   if (rest.is_constant() && rest.constant == 0) return Expr(0);
-  const bool small = bounds(rest).lo >= 0 && bounds(sum(divisor, rest, -1)).lo >= 1;
-  return small ? canonical(rest) : mod(canonical(rest), by);
+  return below(rest, divisor) ? canonical(rest) : mod(canonical(rest), by);
 }
 
 void operands_of(Op op, const Expr& e, Exprs& out) {
