@@ -1,0 +1,13 @@
+#pragma once
+// Elementary functions become polynomials, operations on halves become f32 with a rounding, and
+// products with sums become fma: each expression by itself, before any pass joins expressions, for
+// this decides the bits. What is left of products that are added is named, so that a product and a
+// sum never stand together again.
+#include "loop/loop.h"
+#include "schedule/target.h"
+
+namespace pto::loop_passes {
+
+LoopProgram expand_math(const LoopProgram& program, const Target& target);
+
+}  // namespace pto::loop_passes
