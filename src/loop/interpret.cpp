@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "expr/eval.h"
-#include "expr/expand.h"
 #include "loop/loop.h"
+#include "loop/transform.h"
 
 namespace pto {
 namespace {
@@ -193,7 +193,7 @@ class Compiler {
   }
 
   Operand operand(const Expr& e) {
-    alive_.push_back(expanded(e));
+    alive_.push_back(as_computed(e));
     const Expr& whole = alive_.back();
     visit(whole, [&](const Expr& n) {
       if (!done_.count(n.get())) done_.emplace(n.get(), node(n));
@@ -229,31 +229,12 @@ class Compiler {
     return {steps_->back().out, e.lanes() > 1 ? 1 : 0};
   }
 
-  // Elementary functions as machine code computes them.
-  Expr expanded(const Expr& e) {
-    return rewrite(e, [&](const Expr& n) {
-      if (!is_math(n.op())) return n;
-      static const Symbol names[] = {Symbol("x"), Symbol("y")};
-      Exprs operands;
-      Substitution args;
-      for (size_t i = 0; i < n.args().size(); i++) {
-        operands.push_back(var(names[i], n.type(), n.lanes()));
-        args[names[i]] = n.arg(i);
-      }
-      const Expr call = make(n.op(), std::move(operands));
-      Expr& expansion = expansions_[call];
-      if (!expansion) expansion = form_fma(expand_all_math(promote_halves(call)));
-      return substitute(expansion, args);
-    });
-  }
-
   const Sizes& sizes_;
   Places fixed_, temporaries_;
   std::unordered_map<Symbol, Operand> vars_;
   std::unordered_map<Symbol, Array*> arrays_;
   std::vector<std::unique_ptr<Array>> owned_;
   std::unordered_map<Expr, Scalar*, ExprHash> constants_;
-  std::unordered_map<Expr, Expr, ExprHash> expansions_;
   // Of the current statement.
   std::vector<Step>* steps_ = nullptr;
   std::unordered_map<const ExprNode*, Operand> done_;

@@ -25,7 +25,7 @@
 // the top level only); its size depends on the sizes alone. Registers are indexed by constants after
 // unrolling. A name is seen to the end of its block, where no other may have it.
 // `check c, n` raises the error flag with message n if c is false (in any lane).
-// Expressions mean what expr/expr.h says.
+// Expressions mean what expr/expr.h says, computed as loop/transform.h says.
 #include <memory>
 #include <string>
 #include <vector>

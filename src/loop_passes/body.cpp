@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-namespace pto::loop_passes {
+namespace pto::passes {
 
 void append(Stmts& to, Stmts from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
@@ -94,4 +94,4 @@ Symbol Names::fresh(const std::string& base) {
   }
 }
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

@@ -7,7 +7,7 @@
 
 #include "loop/loop.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 
 using Stmts = std::vector<StmtPtr>;
 using ExprMap = std::function<Expr(const Expr&)>;
@@ -48,4 +48,4 @@ class Names {
 // Does the statement bind its name: a loop, a let, an alloc?
 bool binds(const Stmt& s);
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

@@ -3,7 +3,7 @@
 #include "loop_passes/body.h"
 #include "loop_passes/unique_names.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 namespace {
 
 class Sweeper {
@@ -62,4 +62,4 @@ LoopProgram dead_code(const LoopProgram& program, const Target&) {
   return with_body(p, Sweeper(p).body(p.body));
 }
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

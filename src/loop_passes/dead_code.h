@@ -4,8 +4,8 @@
 #include "loop/loop.h"
 #include "schedule/target.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 
 LoopProgram dead_code(const LoopProgram& program, const Target& target);
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

@@ -1,22 +1,10 @@
 #include "loop_passes/expand_math.h"
 
-#include "expr/expand.h"
+#include "loop/transform.h"
 #include "loop_passes/body.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 namespace {
-
-Expr transformed(const Expr& e) { return form_fma(expand_all_math(promote_halves(e))); }
-
-// An fma is a step of a contraction, whose factors are expressions of their own.
-Expr step_or_expression(const Expr& e) {
-  if (e.op() == Op::Select && e.arg(1).op() == Op::Fma)
-    return with_args(e, {transformed(e.arg(0)), step_or_expression(e.arg(1)), transformed(e.arg(2))});
-  if (e.op() != Op::Fma || is_half(e.type())) return transformed(e);
-  Exprs args;
-  for (const auto& a : e.args()) args.push_back(transformed(a));
-  return with_args(e, std::move(args));
-}
 
 class Expander {
  public:
@@ -35,7 +23,7 @@ class Expander {
  private:
   Expr expanded(Stmts& out, const Expr& e) {
     if (e.is_const() || e.is_var()) return e;
-    const Expr r = step_or_expression(e);
+    const Expr r = as_computed(e);
     std::unordered_set<const ExprNode*> added;   // products in sums
     visit(r, [&](const Expr& n) {
       if (!is_float(n.type()) || (n.op() != Op::Add && n.op() != Op::Sub)) return;
@@ -67,4 +55,4 @@ LoopProgram expand_math(const LoopProgram& program, const Target&) {
   return with_body(program, Expander(program).body(program.body));
 }
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

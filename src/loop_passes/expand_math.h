@@ -6,8 +6,8 @@
 #include "loop/loop.h"
 #include "schedule/target.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 
 LoopProgram expand_math(const LoopProgram& program, const Target& target);
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

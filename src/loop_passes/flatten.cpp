@@ -4,7 +4,7 @@
 #include "loop_passes/body.h"
 #include "loop_passes/fold.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 namespace {
 
 class Flattener {
@@ -67,4 +67,4 @@ LoopProgram flatten(const LoopProgram& program, const Target&) {
   return out;
 }
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

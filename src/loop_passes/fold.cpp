@@ -2,7 +2,7 @@
 
 #include "expr/eval.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 namespace {
 
 bool is_plain_int(const Expr& e) { return !is_float(e.type()) && e.type() != DType::Bool; }
@@ -257,4 +257,4 @@ Expr fold(const Expr& root) {
   });
 }
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

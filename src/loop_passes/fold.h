@@ -4,7 +4,7 @@
 // where all operands are constant.
 #include "expr/expr.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 
 // One node whose operands are simplified: constants, neutral elements, ramps of sums.
 Expr fold_node(const Expr& e);
@@ -23,4 +23,4 @@ Expr sum_expr(const Sum& s);
 const ExprNode* lanes_constant(const Expr& e);
 bool always(const Expr& condition, bool value);
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

@@ -6,7 +6,7 @@
 #include "loop_passes/fold.h"
 #include "loop_passes/unique_names.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 namespace {
 
 constexpr int kPinned = 1 << 20;   // reads memory: stays in its statement
@@ -157,4 +157,4 @@ LoopProgram hoist(const LoopProgram& program, const Target&) {
   return with_body(p, Hoister(p).run(p.body));
 }
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

@@ -1,6 +1,7 @@
 #pragma once
 // The loop passes, in one ordered list (pipeline.cpp). Each is verified in debug builds, timed, and
 // can be turned off by name; the list says which are required for machine code.
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>

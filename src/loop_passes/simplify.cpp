@@ -4,7 +4,7 @@
 #include "loop_passes/fold.h"
 #include "loop_passes/unique_names.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 namespace {
 
 class Simplifier {
@@ -87,4 +87,4 @@ LoopProgram simplify(const LoopProgram& program, const Target&) {
   return with_body(p, Simplifier().body(p.body));
 }
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

@@ -2,7 +2,7 @@
 
 #include "loop_passes/body.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 namespace {
 
 class Renamer {
@@ -69,4 +69,4 @@ LoopProgram unique_names(const LoopProgram& program) {
   return with_body(program, Renamer(program).body(program.body));
 }
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

@@ -3,8 +3,8 @@
 // with it, so that they need not ask what a name means where.
 #include "loop/loop.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 
 LoopProgram unique_names(const LoopProgram& program);
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes

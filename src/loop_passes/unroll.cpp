@@ -5,7 +5,7 @@
 #include "loop_passes/fold.h"
 #include "loop_passes/unique_names.h"
 
-namespace pto::loop_passes {
+namespace pto::passes {
 namespace {
 
 constexpr int64_t kMostStatements = 4096;   // that one loop may become, if it need not be unrolled
@@ -129,4 +129,4 @@ LoopProgram unroll(const LoopProgram& program, const Target&) {
   return with_body(p, Unroller(p).body(p.body));
 }
 
-}  // namespace pto::loop_passes
+}  // namespace pto::passes
