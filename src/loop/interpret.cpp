@@ -1,5 +1,6 @@
 // Runs a loop program as one worker would. Statements are compiled once, to lists of steps whose
 // operands and results are places in memory that never move.
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
@@ -18,23 +19,22 @@ class Places {
  public:
   Scalar* take(int lanes) {
     const auto n = static_cast<size_t>(lanes);
-    while (block_ < blocks_.size() && used_ + n > kBlock) {
-      block_++;
-      used_ = 0;
-    }
-    if (block_ == blocks_.size()) {
-      blocks_.push_back(std::make_unique<Scalar[]>(kBlock));
-      used_ = 0;
-    }
-    used_ += n;
-    return blocks_[block_].get() + used_ - n;
+    for (; block_ < blocks_.size(); block_++, used_ = 0)
+      if (used_ + n <= blocks_[block_].size()) return place(n);
+    blocks_.emplace_back(std::max(n, kBlock));
+    return place(n);
   }
   // What was taken may be taken again.
   void reuse() { block_ = used_ = 0; }
 
  private:
-  static constexpr size_t kBlock = 1 << 14;
-  std::vector<std::unique_ptr<Scalar[]>> blocks_;
+  Scalar* place(size_t n) {
+    used_ += n;
+    return blocks_[block_].data() + used_ - n;
+  }
+
+  static constexpr size_t kBlock = 1 << 12;
+  std::vector<std::vector<Scalar>> blocks_;
   size_t block_ = 0, used_ = 0;
 };
 
@@ -65,7 +65,8 @@ struct Array {
       at.push_back(index[first + d].lane(lane).str());
       sizes.push_back(std::to_string(shape[d]));
     }
-    throw InternalError(kWhere, name.str() + "[" + join(at, ", ") + "] is outside [" + join(sizes, ", ") + "]");
+    throw InternalError(kWhere,
+                        name.str() + "[" + join(at, ", ") + "] is outside [" + join(sizes, ", ") + "]");
   }
   // Not what a program may rely on: NaN, or -1.
   void spoil() const {
@@ -98,7 +99,8 @@ struct Code {
 
 class Compiler {
  public:
-  Compiler(const LoopProgram& p, const std::vector<BufferPtr>& buffers, const Sizes& sizes) : sizes_(sizes) {
+  Compiler(const LoopProgram& p, const std::vector<BufferPtr>& buffers, const Sizes& sizes)
+      : sizes_(sizes), messages_(p.messages.size()) {
     PTO_CHECK(buffers.size() == p.params.size(), kWhere, "one buffer a parameter");
     for (Symbol s : p.sizes) {
       const auto it = sizes.find(s);
@@ -136,6 +138,8 @@ class Compiler {
         c.value = operand(s.value);
         c.lanes = s.value.lanes();
         c.number = s.number;
+        PTO_CHECK(s.kind == StmtKind::If || static_cast<size_t>(s.number) < messages_, kWhere,
+                  "a check without a message");
         break;
       case StmtKind::Let:
         c.value = operand(s.value);
@@ -144,7 +148,8 @@ class Compiler {
         break;
       case StmtKind::Store:
         c.array = find(s.name);
-        PTO_CHECK(s.index.size() == c.array->shape.size(), kWhere, "a store of another rank to " + s.name.str());
+        PTO_CHECK(s.index.size() == c.array->shape.size(), kWhere,
+                  "a store of another rank to " + s.name.str());
         for (const auto& i : s.index) {
           c.operands.push_back(operand(i));
           c.lanes = std::max(c.lanes, i.lanes());
@@ -230,6 +235,7 @@ class Compiler {
   }
 
   const Sizes& sizes_;
+  const size_t messages_;
   Places fixed_, temporaries_;
   std::unordered_map<Symbol, Operand> vars_;
   std::unordered_map<Symbol, Array*> arrays_;
@@ -260,13 +266,14 @@ class Machine {
         break;
       case StmtKind::Store:
         for (int i = 0; i < c.lanes; i++)
-          if (!c.mask.at || c.mask.lane(i).to_bool()) c.value.lane(i).to_bytes(c.array->place(c.operands, 0, i));
+          if (!c.mask.at || c.mask.lane(i).to_bool())
+            c.value.lane(i).to_bytes(c.array->place(c.operands, 0, i));
         break;
       case StmtKind::Alloc: c.array->spoil(); break;
       case StmtKind::Check:
         for (int i = 0; i < c.lanes; i++)
           if (!c.value.lane(i).to_bool() && error_ && error_->empty())
-            *error_ = p_.messages.at(static_cast<size_t>(c.number));
+            *error_ = p_.messages[static_cast<size_t>(c.number)];
         break;
       case StmtKind::Block: run(c.body); break;
       case StmtKind::Barrier: break;

@@ -21,8 +21,8 @@ void check_body(const std::vector<StmtPtr>& body) {
 
 bool has_parallel(const std::vector<StmtPtr>& body) {
   return std::any_of(body.begin(), body.end(), [](const StmtPtr& s) {
-    return (s->kind == StmtKind::For && s->for_kind == ForKind::Parallel) || has_parallel(s->body) ||
-           has_parallel(s->orelse);
+    return s && ((s->kind == StmtKind::For && s->for_kind == ForKind::Parallel) || has_parallel(s->body) ||
+                 has_parallel(s->orelse));
   });
 }
 
@@ -78,7 +78,7 @@ StmtPtr let(Symbol name, Expr value) {
 StmtPtr store(Symbol buffer, Exprs index, Expr value, Expr mask, Loc loc) {
   PTO_CHECK(!buffer.empty() && value, kWhere, "a store without a buffer or a value");
   const std::string what = "the store to " + buffer.str();
-  PTO_CHECK(!mask || mask.type() == DType::Bool, kWhere, what + " has a mask that is not bool: " + mask.str());
+  PTO_CHECK(!mask || mask.type() == DType::Bool, kWhere, what + " has a mask that is not bool");
   int lanes = std::max(value.lanes(), mask ? mask.lanes() : 1);
   for (const auto& i : index) {
     PTO_CHECK(i && i.type() == DType::I64, kWhere, what + " has an index that is not i64: " + i.str());

@@ -63,7 +63,8 @@ struct Stmt {
 
 // Makers; they check what can be checked locally.
 StmtPtr block(std::vector<StmtPtr> body);
-StmtPtr for_loop(ForKind kind, Symbol var, Expr lo, Expr hi, Expr step, std::vector<StmtPtr> body, Loc loc = {});
+StmtPtr for_loop(ForKind kind, Symbol var, Expr lo, Expr hi, Expr step, std::vector<StmtPtr> body,
+                 Loc loc = {});
 StmtPtr if_then(Expr condition, std::vector<StmtPtr> then, std::vector<StmtPtr> orelse = {}, Loc loc = {});
 StmtPtr let(Symbol name, Expr value);
 StmtPtr store(Symbol buffer, Exprs index, Expr value, Expr mask = {}, Loc loc = {});

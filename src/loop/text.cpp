@@ -26,7 +26,7 @@ std::string keyword(const Table& table, Value value) {
 
 std::string list(const Exprs& exprs) {
   std::string out;
-  for (size_t i = 0; i < exprs.size(); i++) out += (i ? ", " : "") + to_text(exprs[i]);
+  for (size_t i = 0; i < exprs.size(); i++) out += (i ? ", " : "") + exprs[i].str();
   return out;
 }
 
@@ -34,6 +34,7 @@ std::string typed(Symbol name, DType type, const Shape& shape) {
   return name.str() + ": " + std::string(pto::name(type)) + "[" + list(shape) + "]";
 }
 
+// What is missing in a wrong program is printed as <none>.
 class Printer {
  public:
   std::string out;
@@ -41,7 +42,11 @@ class Printer {
   void body(const std::vector<StmtPtr>& stmts, int indent) {
     for (const auto& s : stmts) {
       out.append(static_cast<size_t>(indent), ' ');
-      statement(*s, indent);
+      if (s) {
+        statement(*s, indent);
+      } else {
+        out += "<none>";
+      }
       out += "\n";
     }
   }
@@ -51,33 +56,33 @@ class Printer {
     switch (s.kind) {
       case StmtKind::Block: braces(s.body, indent); break;
       case StmtKind::For:
-        out += keyword(kLoops, s.for_kind) + " " + s.name.str() + " in " + to_text(s.lo) + " .. " +
-               to_text(s.hi);
-        if (!s.step.is_const(1)) out += " step " + to_text(s.step);
+        out += keyword(kLoops, s.for_kind) + " " + s.name.str() + " in " + s.lo.str() + " .. " +
+               s.hi.str();
+        if (!s.step.is_const(1)) out += " step " + s.step.str();
         out += " ";
         braces(s.body, indent);
         break;
       case StmtKind::If:
-        out += "if " + to_text(s.value) + " ";
+        out += "if " + s.value.str() + " ";
         braces(s.body, indent);
         if (s.orelse.empty()) break;
         out += " else ";
-        if (s.orelse.size() == 1 && s.orelse[0]->kind == StmtKind::If) {
+        if (s.orelse.size() == 1 && s.orelse[0] && s.orelse[0]->kind == StmtKind::If) {
           statement(*s.orelse[0], indent);
         } else {
           braces(s.orelse, indent);
         }
         break;
-      case StmtKind::Let: out += "let " + s.name.str() + " = " + to_text(s.value); break;
+      case StmtKind::Let: out += "let " + s.name.str() + " = " + s.value.str(); break;
       case StmtKind::Store:
-        out += s.name.str() + "[" + list(s.index) + "] = " + to_text(s.value);
-        if (s.mask) out += " if " + to_text(s.mask);
+        out += s.name.str() + "[" + list(s.index) + "] = " + s.value.str();
+        if (s.mask) out += " if " + s.mask.str();
         break;
       case StmtKind::Alloc:
         out += "alloc " + typed(s.name, s.dtype, s.shape) + " " + keyword(kScopes, s.scope);
         break;
       case StmtKind::Barrier: out += "barrier"; break;
-      case StmtKind::Check: out += "check " + to_text(s.value) + ", " + std::to_string(s.number); break;
+      case StmtKind::Check: out += "check " + s.value.str() + ", " + std::to_string(s.number); break;
     }
   }
 
