@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/error.h"
 #include "loop/loop.h"
 
 namespace pto {
@@ -21,7 +20,7 @@ template <class Table, class Value>
 std::string keyword(const Table& table, Value value) {
   for (const auto& [text, v] : table)
     if (v == value) return std::string(text);
-  throw InternalError("loop/text", "a value without a keyword");
+  return "<none>";
 }
 
 std::string list(const Exprs& exprs) {

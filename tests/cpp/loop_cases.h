@@ -106,7 +106,7 @@ inline const std::vector<const char*>& loop_texts() {
     out[e] = cast(u8, e) + u8(250)
   }
   t[1, 2] = -9223372036854775808
-  y[0] = f64(nan) + f64(-inf) * f64(1e-300)
+  y[0] = f64(nan_0x7ff8000000000000) + f64(-inf) * f64(1e-300)
   y[1] = bitcast(f64, t[1, 2] - -5 - (3 - 2)) / f64(0.1)
   y[2] = exp(f64(-1.5))
   let[0] = bf16(1.25)

@@ -50,7 +50,7 @@ TEST(LoopText, Complains) {
       {"loop f[N, N]() { }", "'N' is defined twice"},
       {"loop f(x: f32[2], out x: f32[2]) { }", "'x' is defined twice"},
       {"loop f(x: f32[x[0]]) { }", "unknown name 'x'"},
-      {"loop f() {\n  for i in 0 .. true { }\n}", "a bound must be one i64, found '{' at line 2, column 20"},
+      {"loop f() {\n  for i in 0 .. true { }\n}", "a bound must be one i64, found '{' at line 2, column 22"},
       {"loop f() { for i in 0 .. 8 step 0 { } }", "a step must be positive"},
       {"loop f() { for i in 0 .. 8 { for i in 0 .. 2 { } } }", "'i' is defined twice"},
       {"loop f() { for i in 0 .. 8 { } let a = i }", "unknown name 'i'"},
@@ -90,12 +90,34 @@ TEST(LoopText, DeepNestingIsRefused) {
   EXPECT_NE(refusal([&] { parse_loop_text(parentheses); }).find("nested too deeply"), std::string::npos);
 }
 
-// Deletes, copies, swaps or replaces a few pieces.
-std::string mutated(std::string text, std::mt19937& random) {
+using Pieces = std::vector<std::pair<size_t, size_t>>;   // where tokens of a text begin, how long they are
+
+Pieces tokens_of(const std::string& text, Token::Kind kind) {
+  Pieces out;
+  Lexer in(text);
+  const char* begin = in.peek().text.data();   // a text begins with its first token
+  while (!in.done()) {
+    const Token t = in.next();
+    if (t.kind == kind) out.emplace_back(t.text.data() - begin, t.text.size());
+  }
+  return out;
+}
+
+// Deletes, copies, swaps or replaces characters, or puts tokens in the places of others of their kind.
+std::string mutated(const std::string& original, std::mt19937& random) {
   static const char* const pieces[] = {"(", ")", "[", "]", "{", "}", "-", "..", "if", "ramp", "broadcast",
                                        "0", "99999999999999999999", ",", "f32", "\"", "\\", "x", "else", "%",
                                        "hreduce(Add, ", "cast(i8, ", "4096", "#", "register", "."};
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+  std::string text = original;
+  if (below(2)) {
+    const Token::Kind kinds[] = {Token::Name, Token::Number, Token::Punct};
+    const Pieces tokens = tokens_of(text, kinds[below(3)]);
+    if (tokens.empty()) return text;
+    const auto [from, length] = tokens[below(tokens.size())];
+    const auto [to, room] = tokens[below(tokens.size())];
+    return text.replace(to, room, original.substr(from, length));
+  }
   for (size_t edits = 1 + below(3); edits > 0 && !text.empty(); edits--) {
     const size_t at = below(text.size()), length = std::min(1 + below(6), text.size() - at);
     switch (below(4)) {
