@@ -156,6 +156,16 @@ void Lexer::fail(const std::string& message) {
                          ", column " + std::to_string(token.column));
 }
 
+bool is_name(std::string_view text) {
+  auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  if (text.empty() || !letter(text[0]) || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
+  for (size_t i = 1; i < text.size(); i++) {
+    const bool inner = i + 1 < text.size() && (letter(text[i + 1]) || text[i + 1] == '\'');
+    if (!letter(text[i]) && text[i] != '\'' && !(text[i] == '.' && inner)) return false;
+  }
+  return true;
+}
+
 std::string quote(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {

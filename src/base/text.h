@@ -48,5 +48,6 @@ class Lexer {
 };
 
 std::string quote(std::string_view text);
+bool is_name(std::string_view text);          // is it one Name?
 
 }  // namespace pto

@@ -29,6 +29,23 @@ class AttrVisitor {
   virtual void field(const char* name, std::shared_ptr<const Graph>& value) = 0;
 };
 
+// Ignores every field; for visitors that look for a few kinds.
+class AttrIgnorer : public AttrVisitor {
+ public:
+  void field(const char*, int64_t&) override {}
+  void field(const char*, bool&) override {}
+  void field(const char*, double&) override {}
+  void field(const char*, std::string&) override {}
+  void field(const char*, DType&) override {}
+  void field(const char*, Scalar&) override {}
+  void field(const char*, Op&) override {}
+  void field(const char*, std::vector<int64_t>&) override {}
+  void field(const char*, std::vector<std::string>&) override {}
+  void field(const char*, Exprs&) override {}
+  void field(const char*, BufferPtr&) override {}
+  void field(const char*, std::shared_ptr<const Graph>&) override {}
+};
+
 struct Attrs {
   virtual ~Attrs() = default;
   virtual void visit(AttrVisitor& v) = 0;
@@ -48,9 +65,11 @@ struct NoAttrs : AttrsOf<NoAttrs> {
   void visit(AttrVisitor&) override {}
 };
 
+void read(const Attrs& attrs, AttrVisitor& reader);   // for visitors that do not write
 uint64_t hash_attrs(const Attrs& attrs);
 bool equal_attrs(const Attrs& a, const Attrs& b);
-std::string attrs_text(const Attrs& attrs);          // "{axes = [0], keepdims = true}"
+// "{axes = [0], keepdims = true}"; `locations` is of nested graphs.
+std::string attrs_text(const Attrs& attrs, bool locations = true);
 void parse_attrs(Lexer& in, Attrs& attrs);           // fills the fields named in the text
 
 }  // namespace pto

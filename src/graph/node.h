@@ -86,11 +86,15 @@ std::vector<NodePtr> topological(const Values& roots,
 
 // graph/print.cpp, graph/parse.cpp: text round-trips exactly.
 //   graph main(x: f32[B, 64], w: f32[64, 32]) {
-//     %0 = contract(x, w) {lhs = [i, k], ...} : f32[B, 32]   @ "model.py:3 (f)"
+//     guard B % 2 == 0
+//     %0 = contract(x, w) {lhs = [i, k], ...} : f32[B, 32]  @ "model.py":3:5-12 "Block.forward / f"
 //     return %0
 //   }
-std::string to_text(const Graph& graph);
+// A location is file, line, columns and path of names; results that are known (data) stand as
+// constants. Without locations, equal structures have equal texts.
+std::string to_text(const Graph& graph, bool locations = true);
 Graph parse_graph(std::string_view text);
+Graph parse_graph(Lexer& in);
 
 // graph/verify.cpp: throws InternalError naming `where`.
 void verify(const Graph& graph, std::string_view where);

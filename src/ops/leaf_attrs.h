@@ -1,22 +1,8 @@
 #pragma once
 // Attributes of the rows without operands, and what the rows mean.
-#include <string>
-
-#include "graph/attrs.h"
+#include "graph/rows.h"   // input and constant
 
 namespace pto {
-
-// input: what the caller of a graph gives.
-struct InputAttrs : AttrsOf<InputAttrs> {
-  std::string name;
-  DType dtype = DType::F32;
-  Exprs shape;
-  void visit(AttrVisitor& v) override {
-    v.field("name", name);
-    v.field("dtype", dtype);
-    v.field("shape", shape);
-  }
-};
 
 // data: a leaf of the lazy front end; its node holds the elements (Node::has_data).
 struct DataAttrs : AttrsOf<DataAttrs> {
@@ -26,12 +12,6 @@ struct DataAttrs : AttrsOf<DataAttrs> {
     v.field("dtype", dtype);
     v.field("shape", shape);
   }
-};
-
-// constant: known elements, which kernels read from a buffer.
-struct ConstantAttrs : AttrsOf<ConstantAttrs> {
-  BufferPtr value;
-  void visit(AttrVisitor& v) override { v.field("value", value); }
 };
 
 // full: one known value in any shape.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/node.h"
+#include "graph/rows.h"   // find_row, make_input
 #include "ops/emit.h"
 
 namespace pto {
@@ -66,7 +66,6 @@ struct OpRow {
 
 // --- the table -----------------------------------------------------------------------------------
 const std::vector<const OpRow*>& all_rows();
-const OpRow* find_row(std::string_view name);  // nullptr if there is none
 const OpRow& row(std::string_view name);       // InternalError if there is none
 
 template <class T>
@@ -78,12 +77,12 @@ const T& attrs_of(const Node& node) {
 // equal become guards of the current SizeContext (ops/size_context.h).
 NodePtr make_node(const OpRow& row, Values inputs, AttrsPtr attrs, Loc loc = {});
 Value make_value(std::string_view row, Values inputs, AttrsPtr attrs, Loc loc = {});
-Value make_input(std::string_view name, TensorType type, Loc loc = {});
 
 // Interprets a node or a whole graph.
 std::vector<BufferPtr> interpret(const Node& node, const std::vector<BufferPtr>& inputs, const Sizes& sizes);
-std::vector<BufferPtr> interpret(const Graph& graph, const std::vector<BufferPtr>& inputs);
-// Binds size symbols by matching the inputs' shapes with the buffers'; pto::Error on a mismatch.
-Sizes bind_sizes(const Graph& graph, const std::vector<BufferPtr>& inputs);
+std::vector<BufferPtr> interpret(const Graph& graph, const std::vector<BufferPtr>& inputs, const Sizes& extra = {});
+// Binds size symbols by matching the inputs' shapes with the buffers'; pto::Error on a mismatch. `extra` holds
+// the values of symbols that no shape determines.
+Sizes bind_sizes(const Graph& graph, const std::vector<BufferPtr>& inputs, const Sizes& extra = {});
 
 }  // namespace pto
