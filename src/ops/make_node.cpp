@@ -1,0 +1,207 @@
+// Nodes from rows, and what they compute.
+#include <map>
+
+#include "base/points.h"
+#include "expr/eval.h"
+#include "ops/control.h"
+#include "ops/leaf_attrs.h"
+#include "ops/row.h"
+#include "ops/size_context.h"
+
+namespace pto {
+
+std::string_view row_name(const OpRow& row) { return row.name; }
+std::shared_ptr<Attrs> default_attrs(const OpRow& row) { return row.make_attrs(); }
+
+void InferArgs::fail(std::string message, std::string expected, std::string got, std::string label) const {
+  ErrorInfo info{.op = row.name, .message = std::move(message), .expected = std::move(expected), .got = std::move(got)};
+  for (size_t i = 0; i < inputs.size(); i++) info.operands.push_back("x" + std::to_string(i) + ": " + inputs[i].str());
+  info.label = std::move(label);
+  info.loc = loc;
+  throw Error(std::move(info));
+}
+
+NodePtr make_node(const OpRow& row, Values inputs, AttrsPtr attrs, Loc loc) {
+  std::vector<TensorType> types;
+  types.reserve(inputs.size());
+  for (const auto& v : inputs) {
+    PTO_CHECK(v, "make_node", "an operand of " + row.name + " is nothing");
+    types.push_back(v.type());
+  }
+  PTO_CHECK(attrs, "make_node", row.name + " without attributes");
+  const InferArgs args{row, types, *attrs, loc};
+  const int count = static_cast<int>(inputs.size());
+  if (count < row.min_inputs || (row.max_inputs >= 0 && count > row.max_inputs)) {
+    const std::string least = std::to_string(row.min_inputs);
+    args.fail("another number of operands",
+              row.max_inputs == row.min_inputs ? least
+              : row.max_inputs < 0             ? "at least " + least
+                                               : least + " .. " + std::to_string(row.max_inputs),
+              std::to_string(count));
+  }
+  auto results = row.infer(args);
+  return std::make_shared<Node>(&row, std::move(attrs), std::move(inputs), std::move(results), loc);
+}
+
+NodePtr make_checked_node(const OpRow& row, Values inputs, AttrsPtr attrs, Loc loc) {
+  SizeContext apart;
+  const WithSizeContext scope(apart);
+  return make_node(row, std::move(inputs), std::move(attrs), loc);
+}
+
+Value make_value(std::string_view name, Values inputs, AttrsPtr attrs, Loc loc) {
+  return {make_node(row(name), std::move(inputs), std::move(attrs), loc), 0};
+}
+
+Value make_input(std::string_view name, TensorType type, Loc loc) {
+  auto attrs = std::make_shared<InputAttrs>();
+  attrs->name = name;
+  attrs->dtype = type.dtype;
+  attrs->shape = std::move(type.shape);
+  return make_value("input", {}, std::move(attrs), loc);
+}
+
+// --- interpretation -----------------------------------------------------------------------------
+
+namespace {
+
+std::vector<BufferPtr> interpret_elementwise(const Node& node, const std::vector<BufferPtr>& inputs,
+                                             const Sizes& sizes) {
+  const TensorType& type = node.outputs()[0];
+  std::map<Symbol, size_t> operands;
+  std::vector<Elements> xs;
+  Exprs args;
+  for (size_t i = 0; i < inputs.size(); i++) {
+    const Symbol name("x" + std::to_string(i));
+    operands[name] = i;
+    args.push_back(var(name, inputs[i]->dtype));
+    xs.emplace_back(inputs[i]);
+  }
+  const Expr body = node.row()->scalar(*node.attrs(), args, type);
+  const bool one_operation = info(body.op()).cls != OpClass::Structural && body.args() == args;
+  const auto result = make_buffer(type.dtype, eval_shape(type.shape, sizes));
+  int64_t at = 0;
+  EvalEnv env;
+  env.var = [&](Symbol s) { return xs[operands.at(s)].get(at); };
+  std::vector<Scalar> scalars(xs.size());
+  for (; at < result->elements(); at++) {
+    if (!one_operation) {
+      Elements(result).set(at, eval_scalar(body, env));
+      continue;
+    }
+    for (size_t i = 0; i < xs.size(); i++) scalars[i] = xs[i].get(at);
+    Elements(result).set(at, eval_op(body.op(), scalars.data()));
+  }
+  return {result};
+}
+
+std::string text(const Buffer& buffer) {
+  std::vector<std::string> sizes;
+  for (int64_t n : buffer.shape) sizes.push_back(std::to_string(n));
+  return std::string(name(buffer.dtype)) + "[" + join(sizes, ", ") + "]";
+}
+
+bool is_bound(const Expr& e, const Sizes& sizes) {
+  bool all = true;
+  visit(e, [&](const Expr& part) { all = all && (!part.is_var() || sizes.count(part.symbol())); });
+  return all;
+}
+
+// A size with one unknown symbol that grows or falls with it by a constant determines it: 2*B + 1.
+bool solve(const Size& size, int64_t actual, Sizes& sizes) {
+  Symbol unknown;
+  bool one = true;
+  visit(size, [&](const Expr& part) {
+    if (!part.is_var() || sizes.count(part.symbol())) return;
+    one = one && (unknown.empty() || unknown == part.symbol());
+    unknown = part.symbol();
+  });
+  if (!one || unknown.empty()) return false;
+  auto at = [&](int64_t value) {
+    Sizes tried = sizes;
+    tried[unknown] = value;
+    return eval_size(size, tried);
+  };
+  const int64_t zero = at(0), slope = at(1) - zero;
+  if (slope == 0 || (actual - zero) % slope != 0) return false;
+  const int64_t value = (actual - zero) / slope;
+  if (value < 0 || at(value) != actual) return false;
+  sizes[unknown] = value;
+  return true;
+}
+
+void check_guards(const Graph& graph, const Sizes& sizes) {
+  EvalEnv env;
+  env.var = [&](Symbol s) { return Scalar::from_int(DType::I64, sizes.at(s)); };
+  for (const auto& guard : graph.guards)
+    if (!is_bound(guard, sizes) || !eval_scalar(guard, env).to_bool())
+      throw Error({.op = graph.name,
+                   .message = "the sizes are not those that this graph was made for",
+                   .expected = to_text(guard)});
+}
+
+}  // namespace
+
+std::vector<BufferPtr> interpret(const Node& node, const std::vector<BufferPtr>& inputs, const Sizes& sizes) {
+  if (node.has_data()) {
+    std::vector<BufferPtr> results;
+    for (size_t i = 0; i < node.outputs().size(); i++) results.push_back(packed(node.data(static_cast<int>(i))));
+    return results;
+  }
+  if (node.row()->is_elementwise()) return interpret_elementwise(node, inputs, sizes);
+  PTO_CHECK(node.row()->interpret, "interpret", "a node of " + node.row()->name + " has no values of its own");
+  return node.row()->interpret(node, inputs, sizes);
+}
+
+std::vector<BufferPtr> interpret(const Graph& graph, const std::vector<BufferPtr>& inputs, const Sizes& extra) {
+  const Sizes sizes = bind_sizes(graph, inputs, extra);
+  check_guards(graph, sizes);
+  std::vector<BufferPtr> dense;
+  for (const auto& b : inputs) dense.push_back(packed(b));
+  return interpret_nested(graph, dense, sizes);
+}
+
+Sizes bind_sizes(const Graph& graph, const std::vector<BufferPtr>& inputs, const Sizes& extra) {
+  if (inputs.size() != graph.inputs.size())
+    throw Error({.op = graph.name,
+                 .message = "another number of inputs",
+                 .expected = std::to_string(graph.inputs.size()),
+                 .got = std::to_string(inputs.size())});
+  auto refuse = [&](size_t i, const std::string& message, const std::string& label = "") {
+    const Node& input = *graph.inputs[i];
+    throw Error({.op = graph.name,
+                 .message = "input " + attrs_of<InputAttrs>(input).name + " has " + message,
+                 .expected = input.outputs()[0].str(),
+                 .got = text(*inputs[i]),
+                 .label = label,
+                 .loc = input.loc()});
+  };
+  Sizes sizes = extra;
+  for (size_t i = 0; i < inputs.size(); i++) {
+    const TensorType& type = graph.inputs[i]->outputs()[0];
+    PTO_CHECK(inputs[i], "bind_sizes", "an input is no buffer");
+    if (inputs[i]->dtype != type.dtype) refuse(i, "another type");
+    if (inputs[i]->shape.size() != type.shape.size()) refuse(i, "another rank");
+    for (size_t d = 0; d < type.shape.size(); d++)
+      if (type.shape[d].is_var()) sizes.emplace(type.shape[d].symbol(), inputs[i]->shape[d]);
+  }
+  // Symbols that occur in sums and products only come after those that stand alone.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < inputs.size(); i++) {
+      const Shape& shape = graph.inputs[i]->outputs()[0].shape;
+      for (size_t d = 0; d < shape.size(); d++)
+        changed = changed || (!is_bound(shape[d], sizes) && solve(shape[d], inputs[i]->shape[d], sizes));
+    }
+  }
+  for (size_t i = 0; i < inputs.size(); i++) {
+    const Shape& shape = graph.inputs[i]->outputs()[0].shape;
+    for (size_t d = 0; d < shape.size(); d++) {
+      if (is_bound(shape[d], sizes) && eval_size(shape[d], sizes) == inputs[i]->shape[d]) continue;
+      refuse(i, "another size of axis " + std::to_string(d), std::to_string(d));
+    }
+  }
+  return sizes;
+}
+
+}  // namespace pto
