@@ -13,8 +13,9 @@
 namespace pto {
 
 // An operand as the user gave it: a tensor, or a Python scalar, which is weak: it takes the other
-// operand's type (its own default where there is none: bool, int64, float32).
-using Operand = std::variant<Value, bool, int64_t, double, Expr>;   // Expr: a symbolic size (i64)
+// operand's type (its own default where there is none: bool, int64, float32). An Expr is a scalar that
+// is known when the program is called: a size or an integer (i64), a float (f64) or a bool.
+using Operand = std::variant<Value, bool, int64_t, double, Expr>;
 
 // The user's location for the nodes that this thread builds; composites push their names.
 class WithLoc {
@@ -55,7 +56,10 @@ inline Value div(Operand a, Operand b) { return elementwise("divide", {a, b}); }
 Value reduce(std::string_view monoid, const Value& x, const std::vector<int64_t>& axes, bool keepdims);
 Value reshape(const Value& x, const Shape& shape);   // one size may be the constant -1
 Value permute(const Value& x, const std::vector<int64_t>& perm);
+// Bounds as in Python, which wrap and are clamped; steps are positive.
 Value slice(const Value& x, const Exprs& start, const Exprs& stop, const std::vector<int64_t>& step);
+// The row "slice": size elements from start on, within the tensor; steps may be negative.
+Value strided(const Value& x, const Exprs& start, const Exprs& size, const std::vector<int64_t>& step);
 Value concat(const Values& xs, int64_t axis);
 Value flip(const Value& x, const std::vector<int64_t>& axes);
 Value pad(const Value& x, const Exprs& before, const Exprs& after, const Value& value);   // a scalar

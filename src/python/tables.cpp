@@ -92,9 +92,9 @@ nb::object unary_operator(const std::string& row, nb::handle x) {
   return wrap(elementwise(row, {std::move(a)}, row));
 }
 
-nb::object strided_slice(nb::handle x, nb::handle start, nb::handle stop, std::vector<int64_t> step) {
+nb::object strided_slice(nb::handle x, nb::handle start, nb::handle size, std::vector<int64_t> step) {
   const AtCaller at;
-  return wrap(slice(value_of(x), shape_of_object(start), shape_of_object(stop), step));
+  return wrap(strided(value_of(x), shape_of_object(start), shape_of_object(size), step));
 }
 
 }  // namespace
