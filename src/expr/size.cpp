@@ -83,9 +83,11 @@ std::vector<int64_t> eval_shape(const Shape& shape, const Sizes& values) {
 
 bool is_static(const Size& size) { return size.is_const(); }
 
+// Products without spaces: the commas part what stands in the list.
 std::string shape_text(const Shape& shape) {
   std::string out = "[";
-  for (size_t d = 0; d < shape.size(); d++) out += (d ? ", " : "") + to_text(shape[d]);
+  for (size_t d = 0; d < shape.size(); d++) out += (d ? ", " : "") + shape[d].str();
+  for (size_t at; (at = out.find(" * ")) != std::string::npos;) out.replace(at, 3, "*");
   return out + "]";
 }
 

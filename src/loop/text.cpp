@@ -30,7 +30,7 @@ std::string list(const Exprs& exprs) {
 }
 
 std::string typed(Symbol name, DType type, const Shape& shape) {
-  return name.str() + ": " + std::string(pto::name(type)) + "[" + list(shape) + "]";
+  return name.str() + ": " + std::string(pto::name(type)) + shape_text(shape);
 }
 
 // What is missing in a wrong program is printed as <none>.

@@ -220,7 +220,7 @@ class ContractNest {
                               finish([&](ScheduleNodes b) { return tile(LoopKind::Unrolled, std::move(b)); },
                                      [&](ScheduleNodes b) { return tile(LoopKind::Serial, std::move(b)); }));
     body = row_tiles(rows, std::move(body));
-    body = {loop(LoopKind::Parallel, p_.lane, columns, std::move(body))};
+    body = {tile_loop(LoopKind::Parallel, p_.lane, columns, std::move(body))};
     plan_.because(name_.str() + ": at most " + std::to_string(most_) +
                   " rows, both factors contiguous along " + fold.str() + ": dot products of " +
                   std::to_string(rows) + " x " + std::to_string(columns) + ", everything read once");
@@ -245,10 +245,30 @@ class ContractNest {
     root(batch_and_others(), std::move(body));
   }
 
+  // A loop over an axis. Where it binds single positions, loops over the axis inside have nothing left
+  // to walk.
+  static NodePtr tile_loop(LoopKind kind, Symbol axis, int64_t step, ScheduleNodes body) {
+    return loop(kind, axis, step, step == 1 ? without_loops(axis, body) : std::move(body));
+  }
+
+  static ScheduleNodes without_loops(Symbol axis, const ScheduleNodes& nodes) {
+    ScheduleNodes out;
+    for (const auto& n : nodes) {
+      ScheduleNodes body = without_loops(axis, n->body);
+      if (n->axis == axis) {
+        out = then(std::move(out), std::move(body));
+      } else {
+        out.push_back(std::make_shared<ScheduleNode>(*n));
+        out.back()->body = std::move(body);
+      }
+    }
+    return out;
+  }
+
   // A symbolic number of rows is walked in tiles of constant size; a constant one is unrolled whole.
   ScheduleNodes row_tiles(int64_t rows, ScheduleNodes body) const {
     if (plan_.extent(p_.row).is_const()) return body;
-    auto n = loop(LoopKind::Serial, p_.row, rows, std::move(body));
+    auto n = tile_loop(LoopKind::Serial, p_.row, rows, std::move(body));
     n->clip = true;
     return {n};
   }
@@ -352,7 +372,7 @@ class ContractNest {
     } else {
       copy = {vector_loop(p_.row, power_of_two_at_least(tile), 1, std::move(copy))};
     }
-    return {loop(LoopKind::Serial, p_.row, tile, around(LoopKind::Serial, fold, std::move(copy)))};
+    return {tile_loop(LoopKind::Serial, p_.row, tile, around(LoopKind::Serial, fold, std::move(copy)))};
   }
 
   void blocked_form() {
@@ -420,7 +440,7 @@ class ContractNest {
 
   // Register tiles of an axis; the last is computed whole and stored in part.
   ScheduleNodes tiles(Symbol axis, int64_t size, ScheduleNodes body) const {
-    auto n = loop(LoopKind::Serial, axis, size, std::move(body));
+    auto n = tile_loop(LoopKind::Serial, axis, size, std::move(body));
     n->clip = true;
     return {n};
   }
