@@ -86,7 +86,7 @@ std::vector<NodePtr> topological(const Values& roots,
 
 // graph/print.cpp, graph/parse.cpp: text round-trips exactly.
 //   graph main(x: f32[B, 64], w: f32[64, 32]) {
-//     guard B % 2 == 0
+//     guard (B % 2 == 0)
 //     %0 = contract(x, w) {lhs = [i, k], ...} : f32[B, 32]  @ "model.py":3:5-12 "Block.forward / f"
 //     return %0
 //   }

@@ -89,8 +89,11 @@ class Parser {
     graph_.inputs.push_back(v.node);
   }
 
+  // In parentheses, since % goes on with an expression.
   void guard() {
+    in_.expect("(");
     const Expr condition = parse_expr(in_, [](Symbol) { return VarType(DType::I64); });
+    in_.expect(")");
     if (condition.type() != DType::Bool) in_.fail("a guard must be a bool, before");
     graph_.guards.push_back(condition);
   }

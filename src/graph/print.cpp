@@ -15,7 +15,7 @@ class Printer {
     out_ = "graph " + (is_name(graph_.name) ? graph_.name : quote(graph_.name)) + "(";
     inputs();
     out_ += ") {\n";
-    for (const auto& g : graph_.guards) out_ += "  guard " + to_text(g) + "\n";
+    for (const auto& g : graph_.guards) out_ += "  guard (" + to_text(g) + ")\n";
     for (const auto& n : graph_.order())
       if (!names_.count(n.get())) node(*n);
     std::vector<std::string> results;

@@ -68,7 +68,9 @@ WithSizeContext::~WithSizeContext() { current = previous_; }
 
 bool sizes_agree(const Size& a, const Size& b) {
   if (const auto proved = prove_equal(a, b)) return *proved;
-  const Expr condition = equal(a, b);
+  // One spelling for both orders, so that it is one guard.
+  const bool swapped = a.is_const() || (!b.is_const() && to_text(b) < to_text(a));
+  const Expr condition = swapped ? equal(b, a) : equal(a, b);
   if (const auto value = hinted(condition); value && !value->to_bool()) return false;
   add_guard(condition);
   return true;
