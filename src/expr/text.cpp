@@ -89,7 +89,8 @@ void print(const Expr& e, int context, std::string& out) {
   if (parens) out += ")";
 }
 
-constexpr int kMaxDepth = 1000;   // of nested expressions in a text
+constexpr int kMaxDepth = 1000;    // of nested expressions in a text
+constexpr int kMaxChain = 10'000;  // of operations on one level, which nest to the left
 
 class Parser {
  public:
@@ -98,7 +99,8 @@ class Parser {
   Expr parse(int context) {
     if (++depth_ > kMaxDepth) in_.fail("an expression nested too deeply");
     Expr left = primary();
-    for (;;) {
+    for (int length = 0;; length++) {
+      if (length > kMaxChain) in_.fail("an expression too long");
       Op op;
       const Token& t = in_.peek();
       if (t.kind != Token::Punct || !op_from_name(t.text, op)) break;

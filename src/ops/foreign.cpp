@@ -20,7 +20,8 @@ std::vector<TensorType> result_types(const ForeignAttrs& attrs) {
   size_t next = 0;
   for (size_t i = 0; i < attrs.dtypes.size(); i++) {
     const auto dtype = dtype_from_name(attrs.dtypes[i]);
-    PTO_CHECK(dtype && i < attrs.ranks.size() && next + attrs.ranks[i] <= attrs.sizes.size(), "foreign",
+    const int64_t left = static_cast<int64_t>(attrs.sizes.size() - next);
+    PTO_CHECK(dtype && i < attrs.ranks.size() && attrs.ranks[i] >= 0 && attrs.ranks[i] <= left, "foreign",
               "malformed result types");
     const auto first = attrs.sizes.begin() + next;
     types.push_back({*dtype, {first, first + attrs.ranks[i]}});

@@ -195,6 +195,21 @@ std::map<std::string, Arg> bind(const Function& function, std::vector<Arg> posit
   return bound;
 }
 
+// The user knows the function that was called, and its parameters, rather than the rows within.
+ErrorInfo as_called(const Function& function, const Args& args, ErrorInfo info) {
+  info.op = function.name;
+  info.operands.clear();
+  for (const auto& p : parameters(function)) {
+    if (!args.given(p.name) || !(p.takes("Tensor") || p.variadic || p.takes("tuple[Tensor, ...]"))) continue;
+    const Values tensors = args.only_tensors(p.name);
+    for (size_t i = 0; i < tensors.size(); i++) {
+      const std::string number = tensors.size() > 1 ? "[" + std::to_string(i) + "]" : "";
+      info.operands.push_back(p.name + number + ": " + tensors[i].type().str());
+    }
+  }
+  return info;
+}
+
 }  // namespace
 
 bool Parameter::takes(std::string_view type) const {
@@ -220,7 +235,12 @@ const Function* find_function(std::string_view name) {
 
 Values call(const Function& function, std::vector<Arg> positional, std::map<std::string, Arg> named) {
   const WithName scope(function.name);
-  return function.build(Args(function.name, bind(function, std::move(positional), std::move(named))));
+  const Args args(function.name, bind(function, std::move(positional), std::move(named)));
+  try {
+    return function.build(args);
+  } catch (const Error& e) {
+    throw Error(as_called(function, args, e.info()));
+  }
 }
 
 Values call(std::string_view name, std::vector<Arg> positional, std::map<std::string, Arg> named) {

@@ -72,6 +72,13 @@ Values Args::tensors(const std::string& name) const {
   mistyped(name, "a list of tensors");
 }
 
+Values Args::only_tensors(const std::string& name) const {
+  const Arg& arg = at(name);
+  if (const auto* v = std::get_if<Values>(&arg)) return *v;
+  if (const auto* v = std::get_if<Value>(&arg)) return {*v};
+  return {};
+}
+
 int64_t Args::integer(const std::string& name) const {
   const Arg& arg = at(name);
   if (const auto* v = std::get_if<int64_t>(&arg)) return *v;

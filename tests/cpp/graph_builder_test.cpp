@@ -170,6 +170,10 @@ TEST(BuilderErrors, Fields) {
   EXPECT_EQ(bits.message, "there is no bitwise_and of float32");
   EXPECT_EQ(bits.operands[0], "x0: f32[2, 3]");
   EXPECT_EQ(bits.loc.info().file, "model.py");
+  const ErrorInfo called = info([&] { call("cross_entropy", {x, tensor(DType::I64, {Size(5)})}); });
+  EXPECT_EQ(called.op, "cross_entropy");
+  EXPECT_EQ(called.operands.at(0), "x: f32[2, 3]");
+  EXPECT_EQ(called.operands.at(1).substr(called.operands.at(1).find(": ")), ": i64[5]");
   const ErrorInfo perm = info([&] { permute(x, {0, 0}); });
   EXPECT_EQ(perm.message, "perm must name every axis once");
 }
