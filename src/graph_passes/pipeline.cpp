@@ -1,0 +1,31 @@
+#include "graph_passes/pipeline.h"
+
+#include "graph_passes/cse.h"
+#include "graph_passes/dce.h"
+
+namespace pto {
+
+const std::vector<GraphPass>& graph_passes() {
+  static const std::vector<GraphPass> passes = {
+      {"cse", "Nodes that compute the same become one. After folding, which makes more operands the same.",
+       merge_common_nodes},
+      {"dce", "Results of control rows that nothing uses are dropped. Last, when all others have left what they do not need.",
+       drop_dead_results},
+  };
+  return passes;
+}
+
+Graph run_graph_passes(Graph graph, const std::set<std::string>& off,
+                       const std::function<void(const std::string&, const Graph&)>& after) {
+  for (const auto& pass : graph_passes()) {
+    if (off.count(pass.name)) continue;
+    graph = pass.run(graph);
+#ifndef NDEBUG
+    verify(graph, "graph_passes/" + pass.name);
+#endif
+    if (after) after(pass.name, graph);
+  }
+  return graph;
+}
+
+}  // namespace pto
