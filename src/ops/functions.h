@@ -56,7 +56,8 @@ struct Function {
   std::string doc;             // shapes, dtypes, errors, source of a formula
   std::function<Values(const Args&)> build;
   // NumPy reference (an expression) over the parameters by name: arrays for tensors, lists of arrays
-  // for tuples of tensors. Also x0, x1, ...: all tensors in order.
+  // for tuples of tensors. Also x0, x1, ...: all tensors in order. Domains are given for each parameter
+  // that takes tensors (the last for the rest).
   TestSpec test;
   // Argument texts that the tests run, shapes standing for tensors: "x=(3,5), axis=-1"
   std::vector<std::string> cases;

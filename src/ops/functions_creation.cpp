@@ -70,22 +70,24 @@ Values build_linspace(const Args& args) {
   return {cast(x, dtype_or(args, kDefaultFloat))};
 }
 
-// Is column - row <= k (or >= k), as a bool that broadcasts to [n, m]?
-Value diagonal_mask(const Size& n, const Size& m, int64_t k, const char* comparison, int rank = 2) {
-  return binary(comparison, positions(m, rank - 1, rank), add(positions(n, rank - 2, rank), k));
+using Comparison = Value (*)(Operand, Operand);
+
+// How column - row compares with k, as a bool that broadcasts to [n, m].
+Value diagonal_mask(const Size& n, const Size& m, int64_t k, Comparison compare, int rank = 2) {
+  return compare(positions(m, rank - 1, rank), add(positions(n, rank - 2, rank), k));
 }
 
 Values build_eye(const Args& args) {
   const Size n = args.size("n"), m = args.given("m") ? args.size("m") : n;
-  return {cast(broadcast_to(diagonal_mask(n, m, args.integer("k"), "equal"), {n, m}),
+  return {cast(broadcast_to(diagonal_mask(n, m, args.integer("k"), equal), {n, m}),
                dtype_or(args, kDefaultFloat))};
 }
 
-Values triangle(const Args& args, const char* comparison) {
+Values triangle(const Args& args, Comparison compare) {
   const Value x = args.tensor("x");
   if (x.rank() < 2) fail(args, "a triangle needs two axes", "rank >= 2", x.type().str());
   const Size &n = x.shape()[x.rank() - 2], &m = x.shape()[x.rank() - 1];
-  const Value mask = diagonal_mask(n, m, args.integer("k"), comparison, x.rank());
+  const Value mask = diagonal_mask(n, m, args.integer("k"), compare, x.rank());
   return {where(mask, x, full({}, Scalar::from_int(x.dtype(), 0)))};
 }
 
@@ -174,14 +176,14 @@ const std::vector<Function>& creation_functions() {
       {.name = "tril",
        .signature = "x: Tensor, k: int = 0",
        .doc = "x with zeros above the k-th diagonal of its last two axes.",
-       .build = [](const Args& a) { return triangle(a, "less_equal"); },
+       .build = [](const Args& a) { return triangle(a, less_equal); },
        .test = {.numpy = "np.tril(x, k)", .dtypes = "iuf", .exact = true},
        .cases = {"x=(4,4)", "x=(2,3,5), k=1", "x=(5,3), k=-2"},
        .method = true},
       {.name = "triu",
        .signature = "x: Tensor, k: int = 0",
        .doc = "x with zeros below the k-th diagonal of its last two axes.",
-       .build = [](const Args& a) { return triangle(a, "greater_equal"); },
+       .build = [](const Args& a) { return triangle(a, greater_equal); },
        .test = {.numpy = "np.triu(x, k)", .dtypes = "iuf", .exact = true},
        .cases = {"x=(4,4)", "x=(2,3,5), k=1", "x=(5,3), k=-2"},
        .method = true},

@@ -52,7 +52,8 @@ TEST(RowsValues, EveryRowIsDescribed) {
   for (const OpRow* row : all_rows()) {
     EXPECT_FALSE(row->doc.empty()) << row->name;
     EXPECT_TRUE(row->make_attrs && row->infer) << row->name;
-    EXPECT_TRUE(row->scalar || row->element || !row->opaque.empty() || row->interpret) << row->name;
+    if (row->family == Family::Leaf) continue;   // what the caller gives has no meaning of its own
+    EXPECT_TRUE(row->scalar || row->interpret) << row->name;
   }
 }
 
