@@ -35,10 +35,11 @@ Tile short_chunk(const Tile& t, int64_t step, const Expr& index, int64_t count, 
   c.at = plus(t.at, step, index, count);
   c.width = step;
   c.extent = extent;
-  if (!extent.is_const()) {
-    c.cut = c.at;
-    c.cut_width = step;
-  }
+  if (extent.is_const()) return c;
+  // It may be the tile that ends in the chunk, with the axis going on behind it.
+  const bool by_tile = t.width > 0 && t.width % step != 0;
+  c.cut = by_tile ? t.cut : c.at;
+  c.cut_width = by_tile ? t.cut_width : step;
   return c;
 }
 
@@ -262,8 +263,13 @@ Stmts Emitter::vector(const LoopForm& f, const Env& env, const Body& inner) {
     v.cut = from.cut;
     v.cut_width = from.cut_width;
     if (extent) {
+      const Expr exists = named(out, f.axis.str() + "_mask", lane_mask(lanes, extent));
+      if (lanes == 1) {   // a position that may not exist is passed over
+        out.push_back(if_then(exists, inner(env.with(f.axis, std::move(v)).with(Part{f.axis, u, f.unroll}))));
+        return out;
+      }
       v.extent = extent;
-      v.exists = named(out, f.axis.str() + "_mask", lane_mask(lanes, extent));
+      v.exists = exists;
     }
     append(out, inner(env.with(f.axis, std::move(v)).with(Part{f.axis, u, f.unroll})));
     return out;
