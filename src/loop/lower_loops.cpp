@@ -36,10 +36,11 @@ Tile short_chunk(const Tile& t, int64_t step, const Expr& index, int64_t count, 
   c.width = step;
   c.extent = extent;
   if (extent.is_const()) return c;
-  // It may be the tile that ends in the chunk, with the axis going on behind it.
-  const bool by_tile = t.width > 0 && t.width % step != 0;
-  c.cut = by_tile ? t.cut : c.at;
-  c.cut_width = by_tile ? t.cut_width : step;
+  // Does the axis end where the chunk is cut, or just the tile?
+  const bool ends_with_axis =
+      t.width == 0 || (t.width % step == 0 && t.cut_width == t.width && relative(t.at, t.cut).max() == 0);
+  c.cut = ends_with_axis ? c.at : t.cut;
+  c.cut_width = ends_with_axis ? step : t.cut_width;
   return c;
 }
 
