@@ -27,8 +27,10 @@ class Expander {
     std::unordered_set<const ExprNode*> added;   // products in sums
     visit(r, [&](const Expr& n) {
       if (!is_float(n.type()) || (n.op() != Op::Add && n.op() != Op::Sub)) return;
-      for (const auto& a : n.args())
-        if (a.op() == Op::Mul) added.insert(a.get());
+      for (const auto& a : n.args()) {
+        const Expr& one = a.op() == Op::Broadcast ? a.arg(0) : a;
+        if (one.op() == Op::Mul) added.insert(one.get());
+      }
     });
     if (added.empty()) return r;
     std::unordered_map<const ExprNode*, Expr> done;

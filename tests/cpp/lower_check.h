@@ -5,6 +5,7 @@
 
 #include "kernel_cases.h"
 #include "loop/loop.h"
+#include "loop_passes/pipeline.h"
 #include "schedule/schedule.h"
 
 namespace pto::testing {
@@ -34,6 +35,22 @@ inline void expect_same_bits(const Kernel& k, const std::vector<BufferPtr>& got,
   }
 }
 
+// No pass changes a bit of what a program gave, which includes its inputs.
+inline void expect_passes_keep_bits(const Kernel& k, const LoopProgram& program, const Target& target,
+                                    const Sizes& sizes, const std::vector<BufferPtr>& given,
+                                    const std::string& error) {
+  run_loop_passes(program, target, {}, [&](const std::string& pass, const LoopProgram& p) {
+    verify(p, pass);
+    std::vector<BufferPtr> buffers = make_buffers(k, sizes);
+    for (size_t i = 0; i < buffers.size(); i++)
+      if (!k.params[i].output) buffers[i] = given[i];
+    std::string pass_error;
+    interpret(p, buffers, sizes, &pass_error);
+    expect_same_bits(k, buffers, given, "after " + pass);
+    EXPECT_EQ(pass_error, error) << "after " << pass;
+  });
+}
+
 // `definition` may be the kernel before stages were added to it.
 inline void expect_lowered(const Kernel& definition, const Kernel& k, const Schedule& s, const Target& target,
                            const Sizes& sizes, double tolerance, const std::string& what) {
@@ -50,6 +67,7 @@ inline void expect_lowered(const Kernel& definition, const Kernel& k, const Sche
   expect_close(definition, by_loop, by_definition, tolerance, what);
   EXPECT_EQ(loop_error.empty(), error.empty()) << loop_error << " / " << error;
   EXPECT_EQ(schedule_error.empty(), error.empty());
+  expect_passes_keep_bits(k, program, target, sizes, by_loop, loop_error);
 }
 
 }  // namespace pto::testing

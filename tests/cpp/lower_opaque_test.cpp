@@ -30,6 +30,7 @@ void expect_template(const std::string& text, const Sizes& sizes, bool many_equa
   interpret(k, want, sizes, &error);
   expect_same_bits(k, got, want, "template");
   EXPECT_EQ(loop_error.empty(), error.empty()) << loop_error << " / " << error;
+  expect_passes_keep_bits(k, program, make_target("avx2"), sizes, got, loop_error);
 }
 
 TEST(LowerOpaque, SortsLines) {
