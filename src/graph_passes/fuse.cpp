@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "graph_passes/grouping.h"
 #include "graph_passes/rewrite.h"
 #include "ops/row.h"
 
@@ -43,8 +44,7 @@ Fusion one_by_one(const Graph& graph) {
 }  // namespace
 
 Fusion fuse(const Graph& graph, bool enabled) {
-  (void)enabled;
-  return one_by_one(graph);
+  return enabled ? Grouping(graph).run() : one_by_one(graph);
 }
 
 }  // namespace pto
