@@ -22,10 +22,10 @@ class Probe : public Emit {
   Probe(const std::vector<ProbeAxis>& axes, const Exprs& index) : taken_(axes_in(index)) { out.axes = axes; }
 
   Expr element(const Value& operand, const Exprs& index) override {
-    Access a{operand, {}, product_, guarded_};
+    OperandRead a{operand, {}, product_, guarded_};
     for (size_t d = 0; d < index.size(); d++)
       a.index.push_back(operand.shape()[d].is_const(1) ? Expr(0) : simplify(index[d]));
-    out.accesses.push_back(std::move(a));
+    out.reads.push_back(std::move(a));
     return unknown(operand.dtype());
   }
   Expr element_if(const Expr& predicate, const Value& operand, const Exprs& index, const Expr& other) override {

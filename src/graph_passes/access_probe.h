@@ -13,7 +13,7 @@ struct ProbeAxis {
   Size extent;
 };
 
-struct Access {
+struct OperandRead {
   Value operand;
   Exprs index;            // over axes; what depends on data is a load
   bool product = false;   // a factor of a contraction
@@ -21,7 +21,7 @@ struct Access {
 };
 
 struct Probed {
-  std::vector<Access> accesses;
+  std::vector<OperandRead> reads;
   std::vector<Symbol> over;        // axes that the node folds or scans
   std::vector<ProbeAxis> axes;     // the given ones, and those that had to be added
 };

@@ -236,7 +236,7 @@ void Grouping::keep(const Value& v) {
 
 void Grouping::request(int kernel, const Probed& probed, bool product, bool guarded) {
   kernels_[kernel].axes = probed.axes;
-  for (const auto& a : probed.accesses) {
+  for (const auto& a : probed.reads) {
     const auto it = uses_.position.find(a.operand.node.get());
     if (it == uses_.position.end()) continue;
     std::vector<Request>* list = &requests_[it->second];
@@ -275,7 +275,7 @@ void Grouping::join(int n, const Wanted& w, int kernel) {
   for (size_t i = 0; i < requests.size(); i++) {
     const Probed p = probe(*node, copy.results[i], requests[i].index, kernels_[kernel].axes);
     // A reshape that takes positions apart is a view of what is stored.
-    if (is_reshape(*node) && !p.accesses.empty() && is_irregular(p.accesses[0].index)) {
+    if (is_reshape(*node) && !p.reads.empty() && is_irregular(p.reads[0].index)) {
       keep(node->inputs()[0]);
       continue;
     }
@@ -301,7 +301,7 @@ void Grouping::start(int n) {
   if (is_joining(*node)) {
     k.joined = true;
     Probed p{{}, {}, {}};
-    for (const auto& v : node->inputs()) p.accesses.push_back({v, walking_index(v.shape(), p.axes)});
+    for (const auto& v : node->inputs()) p.reads.push_back({v, walking_index(v.shape(), p.axes)});
     for (const auto& a : p.axes) k.own.push_back(a.name);
     return request(number, p, false, false);
   }
@@ -310,7 +310,7 @@ void Grouping::start(int n) {
     const Value& v = node->inputs()[0];
     Probed p{{}, {}, {}};
     const Exprs index = walking_index(v.shape(), p.axes);
-    p.accesses.push_back({v, index});
+    p.reads.push_back({v, index});
     k.own = axes_in(index);
     return request(number, p, false, false);
   }
