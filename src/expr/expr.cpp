@@ -242,38 +242,103 @@ Expr min(const Expr& a, const Expr& b) { return make(Op::Min, {a, b}); }
 Expr max(const Expr& a, const Expr& b) { return make(Op::Max, {a, b}); }
 Expr equal(const Expr& a, const Expr& b) { return make(Op::Eq, {a, b}); }
 
-// Post-order with an explicit stack: expressions may be as deep as they like.
-void visit(const Expr& root, const std::function<void(const Expr&)>& f) {
-  if (!root) return;
-  std::unordered_map<const ExprNode*, bool> seen;
-  std::vector<std::pair<Expr, size_t>> stack{{root, 0}};
-  seen[root.get()] = true;
+namespace {
+
+// The nodes of a walk, numbered in the order in which they are added. Most walks are short, and fit
+// into what stands on the stack.
+class NodeNumbers {
+ public:
+  // The node's number; a new one if `is_new`.
+  int add(const ExprNode* node, bool& is_new) {
+    if (2 * (count_ + 1) > capacity_) grow();
+    Slot& slot = find(node);
+    is_new = !slot.node;
+    if (is_new) slot = {node, count_++};
+    return slot.number;
+  }
+  int of(const ExprNode* node) { return find(node).number; }
+
+ private:
+  struct Slot {
+    const ExprNode* node = nullptr;
+    int number = 0;
+  };
+  static constexpr int kFew = 64;
+
+  Slot& find(const ExprNode* node) {
+    size_t at = (reinterpret_cast<uintptr_t>(node) * 0x9E3779B97F4A7C15ull) >> 32;
+    for (;; at++) {
+      Slot& slot = slots_[at & static_cast<size_t>(capacity_ - 1)];
+      if (!slot.node || slot.node == node) return slot;
+    }
+  }
+
+  void grow() {
+    std::vector<Slot> larger(static_cast<size_t>(capacity_) * 4);
+    Slot* old = slots_;
+    const int n = capacity_;
+    capacity_ *= 4;
+    slots_ = larger.data();
+    for (int i = 0; i < n; i++)
+      if (old[i].node) find(old[i].node) = old[i];
+    many_.swap(larger);
+  }
+
+  Slot few_[kFew];
+  std::vector<Slot> many_;
+  Slot* slots_ = few_;
+  int capacity_ = kFew, count_ = 0;   // a power of two
+};
+
+// Calls f(node, its number) in post-order, with an explicit stack: expressions may be as deep as they
+// like.
+template <class F>
+void walk(const Expr& root, NodeNumbers& numbers, F f) {
+  struct Open {
+    const Expr* e;
+    size_t next;
+  };
+  bool is_new = false;
+  std::vector<Open> stack{{&root, 0}};
+  numbers.add(root.get(), is_new);
   while (!stack.empty()) {
-    auto& [e, next] = stack.back();
-    if (next < e.args().size()) {
-      Expr child = e.arg(next++);
-      if (!seen[child.get()]) {
-        seen[child.get()] = true;
-        stack.emplace_back(std::move(child), 0);
-      }
+    Open& top = stack.back();
+    if (top.next < top.e->args().size()) {
+      const Expr& child = top.e->arg(top.next++);
+      numbers.add(child.get(), is_new);
+      if (is_new) stack.push_back({&child, 0});
     } else {
-      Expr done = std::move(e);
+      const Expr& done = *top.e;
       stack.pop_back();
-      f(done);
+      f(done, numbers.of(done.get()));
     }
   }
 }
 
+}  // namespace
+
+void visit(const Expr& root, const std::function<void(const Expr&)>& f) {
+  if (!root) return;
+  const Expr alive = root;
+  if (alive.args().empty()) return f(alive);
+  NodeNumbers numbers;
+  walk(alive, numbers, [&](const Expr& e, int) { f(e); });
+}
+
 Expr rewrite(const Expr& root, const std::function<Expr(const Expr&)>& f) {
   if (!root) return root;
-  std::unordered_map<const ExprNode*, Expr> done;
-  visit(root, [&](const Expr& e) {
+  const Expr alive = root;
+  if (alive.args().empty()) return f(alive);
+  NodeNumbers numbers;
+  std::vector<Expr> results;   // by number
+  walk(alive, numbers, [&](const Expr& e, int number) {
     Exprs args;
     args.reserve(e.args().size());
-    for (const auto& a : e.args()) args.push_back(done.at(a.get()));
-    done[e.get()] = f(with_args(e, std::move(args)));
+    for (const auto& a : e.args()) args.push_back(results[static_cast<size_t>(numbers.of(a.get()))]);
+    if (results.size() <= static_cast<size_t>(number)) results.resize(static_cast<size_t>(number) + 16);
+    results[static_cast<size_t>(number)] = f(with_args(e, std::move(args)));
   });
-  return done.at(root.get());
+  return results[static_cast<size_t>(numbers.of(alive.get()))];
 }
 
 Expr substitute(const Expr& e, const Substitution& vars) {
