@@ -200,7 +200,7 @@ class ContractNest {
 
   // --- few rows ------------------------------------------------------------------------------------
 
-  int64_t few_rows() const { return plan_.extent_or(p_.row, most_); }
+  int64_t few_rows() const { return std::max<int64_t>(plan_.extent_or(p_.row, most_), 1); }
 
   // Both factors are contiguous along the folded axis: lanes run along it, and each vector of the
   // rows meets some columns.
