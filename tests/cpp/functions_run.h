@@ -44,6 +44,14 @@ class FunctionRun {
     return values(call(name, std::move(positional), std::move(named))[result]);
   }
 
+  // What has been given so far, with results.
+  Graph graph(const Values& results) const {
+    Graph g = graph_;
+    g.outputs = results;
+    return g;
+  }
+  const std::vector<BufferPtr>& buffers() const { return buffers_; }
+
  private:
   Graph graph_;
   std::vector<BufferPtr> buffers_;
