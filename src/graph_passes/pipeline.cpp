@@ -1,12 +1,18 @@
 #include "graph_passes/pipeline.h"
 
+#include "graph_passes/canonicalise.h"
 #include "graph_passes/cse.h"
 #include "graph_passes/dce.h"
+#include "graph_passes/fold.h"
 
 namespace pto {
 
 const std::vector<GraphPass>& graph_passes() {
   static const std::vector<GraphPass> passes = {
+      {"canonicalise", "One form for what can be written in several. First, so that the others see fewer cases.",
+       canonicalise},
+      {"fold", "What is known becomes constants. After canonicalise, which brings constants together.",
+       fold_constants},
       {"cse", "Nodes that compute the same become one. After folding, which makes more operands the same.",
        merge_common_nodes},
       {"dce", "Results of control rows that nothing uses are dropped. Last, when all others have left what they do not need.",
