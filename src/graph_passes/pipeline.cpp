@@ -1,5 +1,6 @@
 #include "graph_passes/pipeline.h"
 
+#include "graph_passes/broadcasting.h"
 #include "graph_passes/canonicalise.h"
 #include "graph_passes/cse.h"
 #include "graph_passes/dce.h"
@@ -13,6 +14,9 @@ const std::vector<GraphPass>& graph_passes() {
        canonicalise},
       {"fold", "What is known becomes constants. After canonicalise, which brings constants together.",
        fold_constants},
+      {"broadcasting", "What is computed on repeated elements is computed once and then repeated. After fold, so that "
+                       "known scalars are seen as such; before cse, which it gives equal nodes.",
+       sink_broadcasts},
       {"cse", "Nodes that compute the same become one. After folding, which makes more operands the same.",
        merge_common_nodes},
       {"dce", "Results of control rows that nothing uses are dropped. Last, when all others have left what they do not need.",

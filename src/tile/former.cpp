@@ -135,9 +135,10 @@ Expr Former::element_if(const Expr& predicate, const Value& operand, const Exprs
 Expr Former::checked_index(const Expr& index, const Size& extent, const Node& node) {
   Expr within = (Expr(0) <= index) & (index < extent);
   if (guard_) within = make(Op::Not, {guard_}) | within;
-  TileCheck check{within, axes_of({within}), "[" + node.row()->name + "] index out of range for an axis of size " +
-                                                 to_text(extent),
-                  node.loc()};
+  // A symbol's name is the graph's; kernels are shared by graphs.
+  std::string message = "[" + node.row()->name + "] index out of range";
+  if (extent.is_const()) message += " for an axis of size " + to_text(extent);
+  TileCheck check{within, axes_of({within}), std::move(message), node.loc()};
   const bool known = std::any_of(kernel.checks.begin(), kernel.checks.end(), [&](const TileCheck& c) {
     return c.condition == check.condition && c.message == check.message;
   });

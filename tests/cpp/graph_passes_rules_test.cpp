@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "fusion_check.h"
+#include "graph_passes/broadcasting.h"
 #include "graph_passes/canonicalise.h"
 #include "graph_passes/cse.h"
 #include "graph_passes/fold.h"
@@ -54,6 +55,16 @@ const PassCase kCases[] = {
     {"known_scalars", fold_constants,
      [](GraphCase& c) -> Values { return {mul(vec(c), add(full({}, Scalar::from_double(DType::F32, 2)), 3.0))}; },
      [](GraphCase& c) -> Values { return {mul(vec(c), full({}, Scalar::from_double(DType::F32, 5)))}; }},
+    {"repeated_rows", sink_broadcasts,
+     [](GraphCase& c) -> Values {
+       return {mul(broadcast_to(c.f32("b", {1, 6}), {Size(4), Size(6)}), full({Size(4), Size(6)}, Scalar::from_double(DType::F32, 2)))};
+     },
+     [](GraphCase& c) -> Values {
+       return {broadcast_to(mul(c.f32("b", {1, 6}), full({Size(1), Size(6)}, Scalar::from_double(DType::F32, 2))), {Size(4), Size(6)})};
+     }},
+    {"rows_that_differ_stay", sink_broadcasts,
+     [](GraphCase& c) -> Values { return {add(vec(c), broadcast_to(c.f32("b", {6}), {Size(4), Size(6)}))}; },
+     [](GraphCase& c) -> Values { return {add(vec(c), broadcast_to(c.f32("b", {6}), {Size(4), Size(6)}))}; }},
     {"equal_nodes", merge_common_nodes,
      [](GraphCase& c) -> Values {
        const Value x = vec(c);
