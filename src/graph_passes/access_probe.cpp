@@ -19,14 +19,16 @@ Symbol axis_for(const Size& extent, std::vector<ProbeAxis>& axes, const std::vec
 
 class Probe : public Emit {
  public:
-  Probe(const std::vector<ProbeAxis>& axes, const Exprs& index) : taken_(axes_in(index)) { out.axes = axes; }
+  Probe(const std::vector<ProbeAxis>& axes, const Exprs& index) : point_(axes_in(index)), taken_(point_) {
+    out.axes = axes;
+  }
 
   Expr element(const Value& operand, const Exprs& index) override {
     OperandRead a{operand, {}, product_, guarded_};
     for (size_t d = 0; d < index.size(); d++)
       a.index.push_back(operand.shape()[d].is_const(1) ? Expr(0) : simplify(index[d]));
     out.reads.push_back(std::move(a));
-    return unknown(operand.dtype());
+    return unknown(operand.dtype(), axes_in(index));
   }
   Expr element_if(const Expr& predicate, const Value& operand, const Exprs& index, const Expr& other) override {
     const bool outer = guarded_;
@@ -46,7 +48,7 @@ class Probe : public Emit {
     product_ = true;
     factors(at);
     product_ = false;
-    return unknown(accum);
+    return unknown(accum, point_);
   }
   Exprs scan(const Monoid& monoid, const Size&, const Expr& at, bool,
              const std::function<Exprs(const Expr&)>& body) override {
@@ -59,10 +61,15 @@ class Probe : public Emit {
   Probed out;
 
  private:
-  static Expr unknown(DType type) { return load(Symbol("unknown"), type, {}); }
-  static Exprs unknowns(const std::vector<DType>& types) {
+  // Stands for an element that depends on these axes.
+  static Expr unknown(DType type, const std::vector<Symbol>& axes) {
+    Exprs index;
+    for (Symbol a : axes) index.push_back(var(a));
+    return load(Symbol("unknown"), type, index);
+  }
+  Exprs unknowns(const std::vector<DType>& types) const {
     Exprs all;
-    for (DType t : types) all.push_back(unknown(t));
+    for (DType t : types) all.push_back(unknown(t, point_));
     return all;
   }
   Exprs fold_axes(const Shape& extents) {
@@ -79,7 +86,7 @@ class Probe : public Emit {
     return at;
   }
 
-  std::vector<Symbol> taken_;
+  std::vector<Symbol> point_, taken_;
   bool product_ = false, guarded_ = false;
 };
 

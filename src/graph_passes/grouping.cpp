@@ -148,6 +148,13 @@ void Grouping::visit_node(int n) {
   }
 }
 
+// Looked up along fewer axes than it has: fewer elements are computed than if all were stored.
+bool Grouping::few_lookups(const Node& node, const Wanted& w) {
+  const Shape& shape = node.outputs()[0].shape;
+  const auto axes = std::count_if(shape.begin(), shape.end(), [](const Size& s) { return !s.is_const(1); });
+  return static_cast<std::ptrdiff_t>(w.axes.size()) < axes;
+}
+
 // --- decisions -----------------------------------------------------------------------------------
 
 Grouping::Verdict Grouping::may_join(int n, const Wanted& w, const Kernel& k, bool alone) const {
@@ -160,7 +167,7 @@ Grouping::Verdict Grouping::may_join(int n, const Wanted& w, const Kernel& k, bo
     if (is_joining(node) && (!alone || w.product || w.guarded || node.inputs().size() > 4 || w.indices > 1))
       return {false, "joined from pieces, each stored at its place"};
     if (is_reshape(node)) return {true, ""};
-    if (w.irregular && cheap_depth_[n] < 0) return {false, "its elements would be looked up one by one"};
+    if (w.irregular && cheap_depth_[n] < 0 && !few_lookups(node, w)) return {false, "its elements would be looked up one by one"};
     return {true, ""};
   }
   if (k.operations >= kMostOperations) return {false, "the kernel is full: its code would be long to compile"};
@@ -190,7 +197,7 @@ Grouping::Verdict Grouping::may_compute(int n, const Wanted& w, const Kernel& k)
     if (k.prologue >= kMostPrologue) return {false, "enough is computed for each block of the contraction already"};
     return {true, "computed as the contraction packs its factor"};
   }
-  if (w.irregular && cheap_depth_[n] < 0) return {false, "elements would be computed once for each time they are looked up"};
+  if (w.irregular && cheap_depth_[n] < 0 && !few_lookups(*uses_.order[n], w)) return {false, "elements would be computed once for each time they are looked up"};
   if (costly && w.indices > 1) return {false, "costly, and read at several places"};
   // Costly, and the same for all rows: computed once, by itself.
   if (costly && !k.joined && w.axes.size() < k.own.size() && !w.axes.empty() &&

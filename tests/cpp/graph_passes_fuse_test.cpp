@@ -87,6 +87,11 @@ const FuseCase kCases[] = {
      }},
     {"sort", 2,
      [](GraphCase& c) -> Values { return {mul(call("sort", {c.f32("x", {3, 20})})[0], 2.0)}; }},
+    {"loss_of_labels", 1,
+     [](GraphCase& c) -> Values {
+       const Value x = c.f32("x", {9, 30}), t = c.input("t", DType::I64, {Size(9)}, {9});
+       return call("cross_entropy", {x, t}, {{"reduction", std::string("none")}});
+     }},
     {"argmax", 1, [](GraphCase& c) -> Values { return call("argmax", {c.f32("x", {3, 20}), int64_t{1}}); }},
     {"pad_and_flip", 1,
      [](GraphCase& c) -> Values {
@@ -136,6 +141,9 @@ TEST(Fuse, EncoderLayer) {
   c.graph.outputs = {encoder_layer(c, "a", encoder_layer(c, "b", x, penalty, 4, 16), penalty, 4, 16)};
   expect_computes(c, "encoder");
   // q, k, v, scores, softmax, context, output, norm, up, down, norm.
+  EXPECT_EQ(kernels_of(c), 22u) << all_text(c);
+  const Graph given = c.graph;
+  c.graph = run_graph_passes(given);
   EXPECT_EQ(kernels_of(c), 22u) << all_text(c);
   // The layers' kernels are the same.
   std::map<std::string, int> texts;
