@@ -9,6 +9,7 @@ namespace pto {
 namespace {
 
 constexpr int kMostOperations = 64;   // of a kernel: its code stays short
+constexpr size_t kMostNodes = 256;    // with those that only move
 constexpr int kMostPrologue = 8;      // of a contraction: repeated for each of its blocks
 constexpr int kMostCopies = 4;        // kernels that compute a cheap node anew
 constexpr int kCheapDepth = 3;
@@ -162,6 +163,7 @@ Grouping::Verdict Grouping::may_join(int n, const Wanted& w, const Kernel& k, bo
   const Family f = node.row()->family;
   if (k.closed) return {false, "its reader takes whole tensors"};
   if (f == Family::Leaf) return {true, ""};
+  if (k.nodes.size() >= kMostNodes) return {false, "the kernel is full: its indices would be long to compute"};
   if (w.indices > kMostIndices) return {false, "read at many places at once"};
   if (f == Family::Movement) {
     if (is_joining(node) && (!alone || w.product || w.guarded || node.inputs().size() > 4 || w.indices > 1))

@@ -162,5 +162,14 @@ TEST(Fuse, LongChain) {
   EXPECT_LE(f.groups.size(), 100000u / 60);
 }
 
+TEST(Fuse, LongChainOfMovement) {
+  GraphCase c;
+  Value x = c.f32("x", {4, 5});
+  for (int i = 0; i < 50000; i++) x = flip(permute(x, {1, 0}), {i % 2});
+  c.graph.outputs = {x};
+  for (const auto& g : fuse(c.graph).groups) EXPECT_LE(g.nodes.size(), 256u);
+  form_kernel(fuse(c.graph).groups.back());
+}
+
 }  // namespace
 }  // namespace pto::testing
