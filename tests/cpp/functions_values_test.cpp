@@ -194,9 +194,9 @@ TEST(FunctionsMovement, Padding) {
 TEST(FunctionsMovement, SymbolicSizes) {
   const Size n = var("N");
   const Value x = make_input("x", {DType::F32, {n, Size(6)}});
-  EXPECT_EQ(call("flatten", {x})[0].type().str(), "f32[6 * N]");
+  EXPECT_EQ(call("flatten", {x})[0].type().str(), "f32[6*N]");
   EXPECT_EQ(call("split", {x, int64_t{3}, int64_t{1}})[2].type().str(), "f32[N, 2]");
-  EXPECT_EQ(call("tile", {x, std::vector<int64_t>{2, 1}})[0].type().str(), "f32[2 * N, 6]");
+  EXPECT_EQ(call("tile", {x, std::vector<int64_t>{2, 1}})[0].type().str(), "f32[2*N, 6]");
   EXPECT_EQ(call("softmax", {x})[0].type().str(), "f32[N, 6]");
   EXPECT_EQ(call("arange", {Arg(n)})[0].type().str(), "i64[N]");
 }
