@@ -152,7 +152,7 @@ TEST(Proofs, FindWhatLoweringNeeds) {
 TEST(Sizes, IndicesGoBothWays) {
   const Shape shape{Expr(3), Expr(4), Expr(5)};
   EXPECT_EQ(to_text(linear_index(delinearise(var("i"), shape), shape)), "i");
-  EXPECT_EQ(shape_text(row_major_strides({var("A"), var("B"), Expr(4)})), "[4 * B, 4, 1]");
+  EXPECT_EQ(shape_text(row_major_strides({var("A"), var("B"), Expr(4)})), "[4*B, 4, 1]");
   EXPECT_EQ(to_text(product({var("A"), Expr(2), var("A"), Expr(8)})), "16 * A * A");
   EXPECT_EQ(to_text(ceil_div(var("N") * Expr(8), Expr(4))), "2 * N");
   EXPECT_EQ(to_text(ceil_div(var("N"), Expr(16))), "(N + 15) // 16");
@@ -161,7 +161,7 @@ TEST(Sizes, IndicesGoBothWays) {
   EXPECT_EQ(eval_shape({var("A") * var("B"), Expr(2)}, sizes), (std::vector<int64_t>{42, 2}));
   EXPECT_THROW(eval_size(var("C") + Expr(1), sizes), InternalError);
   Lexer in("[A, 4 * B, 64] []");
-  EXPECT_EQ(shape_text(parse_shape(in)), "[A, 4 * B, 64]");
+  EXPECT_EQ(shape_text(parse_shape(in)), "[A, 4*B, 64]");
   EXPECT_EQ(shape_text(parse_shape(in)), "[]");
 }
 
