@@ -33,7 +33,8 @@ struct Hooks {
   nb::object as_dtype;       // anything that names a dtype -> dtype object
   nb::object as_tensor;      // NumPy arrays, DLPack exporters, nested lists -> Tensor
   nb::object lift;           // a Tensor of another trace -> the current trace's Tensor for it
-  nb::object error_class, internal_error_class;
+  nb::object error_class;
+  nb::object internal_error;   // (message, where, program at fault) -> exception
   std::string package;       // the package's folder: its frames are not the user's
 };
 Hooks& hooks();

@@ -92,8 +92,10 @@ nb::object unary_operator(const std::string& row, nb::handle x) {
   return wrap(elementwise(row, {std::move(a)}, row));
 }
 
+// Wrapped and clamped by the caller: x[start + i * step] for i < size.
 nb::object strided_slice(nb::handle x, nb::handle start, nb::handle size, std::vector<int64_t> step) {
   const AtCaller at;
+  const WithName scope("index");
   return wrap(strided(value_of(x), shape_of_object(start), shape_of_object(size), step));
 }
 

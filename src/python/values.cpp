@@ -346,6 +346,7 @@ void bind_size(nb::module_& m) {
 void bind_values(nb::module_& m) {
   bind_size(m);
   nb::class_<TensorHandle>(m, "TensorHandle", nb::is_weak_referenceable())
+      .def(nb::init<>())   // empty until _assign
       .def_prop_ro("dtype", [](const TensorHandle& t) { return dtype_object(t.value.dtype()); },
                    "The element type.")
       .def_prop_ro("shape", [](const TensorHandle& t) { return shape_object(t.value.shape()); },
