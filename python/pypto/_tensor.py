@@ -324,10 +324,10 @@ class Tensor(_core.TensorHandle):
         return _core.unary("bitwise_not", self)
 
     def __pow__(self, other: Any) -> Tensor:
-        return _function("pow")(self, other)
+        return _function("power")(self, other)
 
     def __rpow__(self, other: Any) -> Tensor:
-        return _function("pow")(other, self)
+        return _function("power")(other, self)
 
     def __ipow__(self, other: Any) -> Tensor:
         return _in_place(self, self**other, "**=")
@@ -400,8 +400,8 @@ for _name, _row, _symbol in [
     ("and", "bitwise_and", "&"),
     ("or", "bitwise_or", "|"),
     ("xor", "bitwise_xor", "^"),
-    ("lshift", "bitwise_left_shift", "<<"),
-    ("rshift", "bitwise_right_shift", ">>"),
+    ("lshift", "left_shift", "<<"),
+    ("rshift", "right_shift", ">>"),
 ]:
     _operator(_name, _row, _symbol)
 for _name, _row, _swapped in [

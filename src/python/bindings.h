@@ -43,6 +43,7 @@ Hooks& hooks();
 uint64_t current_trace();
 void set_current_trace(uint64_t trace);
 nb::object wrap(Value value);                       // a Tensor of the current trace
+nb::object wrap_outside(Value value);               // a Tensor of no trace: it holds data
 nb::object wrap_all(const Values& values, bool single);
 bool is_tensor(nb::handle h);
 TensorHandle& tensor_handle(nb::handle h);

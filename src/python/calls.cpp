@@ -84,6 +84,47 @@ std::vector<BufferPtr> data_of_all(const std::vector<Value>& values) {
   return buffers;
 }
 
+// What a traced function read from outside: names in dictionaries (globals, attributes), closure cells,
+// and whatever a callable checks. True while everything is as it was.
+class Guards {
+ public:
+  void name(nb::dict where, nb::object key, nb::object expected, bool identity, std::string what) {
+    entries_.push_back({where, key, expected, identity ? Identity : Equal, std::move(what)});
+  }
+  void cell(nb::object where, nb::object expected, bool identity, std::string what) {
+    entries_.push_back({where, {}, expected, identity ? CellIdentity : CellEqual, std::move(what)});
+  }
+  void call(nb::object check, std::string what) { entries_.push_back({check, {}, {}, Call, std::move(what)}); }
+  size_t size() const { return entries_.size(); }
+
+  // The first that changed, or null.
+  const std::string* changed() const {
+    for (const auto& e : entries_)
+      if (!holds(e)) return &e.what;
+    return nullptr;
+  }
+
+ private:
+  enum Kind { Identity, Equal, CellIdentity, CellEqual, Call };
+  struct Guard {
+    nb::object where, key, expected;
+    Kind kind;
+    std::string what;
+  };
+
+  static bool holds(const Guard& g) {
+    if (g.kind == Call) return nb::cast<bool>(g.where());
+    PyObject* now = g.kind == Identity || g.kind == Equal ? PyDict_GetItemWithError(g.where.ptr(), g.key.ptr())
+                                                          : PyCell_GET(g.where.ptr());
+    if (now == g.expected.ptr()) return true;
+    if (!now || g.kind == Identity || g.kind == CellIdentity || Py_TYPE(now) != Py_TYPE(g.expected.ptr())) return false;
+    const int equal = PyObject_RichCompareBool(now, g.expected.ptr(), Py_EQ);
+    if (equal < 0) throw nb::python_error();
+    return equal;
+  }
+  std::vector<Guard> entries_;
+};
+
 // None if the call does not fit this entry.
 nb::object call_entry(const Entry& e, nb::handle tensors, nb::handle numbers) {
   const std::vector<Value> values = values_of(e, tensors);
@@ -97,7 +138,7 @@ nb::object call_entry(const Entry& e, nb::handle tensors, nb::handle numbers) {
     outputs = e.executable.executable->run(data_of_all(values), extra);
   }
   nb::list results;
-  for (int64_t i = 0; i < e.results; i++) results.append(wrap(make_data(std::move(outputs[i]))));
+  for (int64_t i = 0; i < e.results; i++) results.append(wrap_outside(make_data(std::move(outputs[i]))));
   int64_t i = e.results;
   for (nb::handle t : e.state) tensor_handle(t).value = make_data(std::move(outputs[i++]));
   return results;
@@ -113,6 +154,16 @@ std::vector<BufferPtr> buffers_of(nb::handle tensors) {
 }
 
 void bind_calls(nb::module_& m) {
+  nb::class_<Guards>(m, "Guards")
+      .def(nb::init<>())
+      .def("name", &Guards::name)
+      .def("cell", &Guards::cell)
+      .def("call", &Guards::call)
+      .def("__len__", &Guards::size)
+      .def("changed", [](const Guards& g) -> nb::object {
+        const std::string* what = g.changed();
+        return what ? nb::object(nb::str(what->c_str())) : nb::object(nb::none());
+      });
   nb::class_<Entry>(m, "Entry")
       .def("__init__",
            [](Entry* e, const GraphHandle& graph, const ExecutableHandle& executable, nb::list captured,

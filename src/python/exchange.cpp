@@ -174,7 +174,7 @@ nb::object from_capsule(nb::handle capsule) {
     throw Error("from_dlpack", "this is not a DLPack capsule, or it was used already", caller_loc());
   }
   const AtCaller at;
-  return wrap(make_data(aligned(std::move(buffer)), current_loc()));
+  return wrap_outside(make_data(aligned(std::move(buffer)), current_loc()));
 }
 
 // --- memory by address ------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ nb::object from_memory(uintptr_t address, nb::handle dtype, std::vector<int64_t>
     result = aligned(buffer);
   }
   const AtCaller at;
-  return wrap(make_data(result, current_loc()));
+  return wrap_outside(make_data(result, current_loc()));
 }
 
 // Memory that Python looks into; the buffer lives as long as this object.

@@ -151,12 +151,12 @@ void bind_exec(nb::module_& m) {
           outputs = e.executable->run(inputs, sizes_of(sizes));
         }
         nb::list results;
-        for (auto& b : outputs) results.append(wrap(make_data(std::move(b))));
+        for (auto& b : outputs) results.append(wrap_outside(make_data(std::move(b))));
         return results;
       })
       .def("interpret", [](const ExecutableHandle& e, nb::handle tensors) {
         nb::list results;
-        for (auto& b : interpret(e.executable->program(), buffers_of(tensors))) results.append(wrap(make_data(std::move(b))));
+        for (auto& b : interpret(e.executable->program(), buffers_of(tensors))) results.append(wrap_outside(make_data(std::move(b))));
         return results;
       });
 

@@ -133,7 +133,7 @@ int64_t register_python(nb::object callable) {
       ~Restore() { set_current_trace(trace); }
     } restore{trace};
     nb::list args;
-    for (const auto& b : inputs) args.append(wrap(make_data(b)));
+    for (const auto& b : inputs) args.append(wrap_outside(make_data(b)));
     nb::object results = held->callable(*nb::tuple(args));
     std::vector<BufferPtr> buffers;
     for (nb::handle r : results) buffers.push_back(data_of(value_of(r)));
@@ -193,7 +193,7 @@ void bind_graphs(nb::module_& m) {
         std::vector<BufferPtr> buffers;
         for (nb::handle t : inputs) buffers.push_back(packed(data_of(value_of(t))));
         nb::list results;
-        for (auto& b : interpret(*g.graph, buffers)) results.append(wrap(make_data(b)));
+        for (auto& b : interpret(*g.graph, buffers)) results.append(wrap_outside(make_data(b)));
         return results;
       });
 

@@ -51,6 +51,12 @@ nb::object wrap(Value value) {
   return result;
 }
 
+nb::object wrap_outside(Value value) {
+  nb::object result = wrap(std::move(value));
+  tensor_handle(result).trace = 0;
+  return result;
+}
+
 nb::object wrap_all(const Values& values, bool single) {
   if (single) return wrap(values.at(0));
   nb::list all;
@@ -152,6 +158,24 @@ bool to_operand(nb::handle h, Operand& out) {
 
 namespace {
 
+// The value under the current hints; from here on, the graph holds for this value only.
+Scalar specialise(const Expr& e) {
+  if (e.is_const()) return e.value();
+  const Sizes& hints = size_context().hints;
+  Substitution known;
+  for (const auto& [symbol, value] : hints) known.emplace(symbol, Expr(value));
+  const Expr value = simplify(substitute(e, known));
+  if (!value.is_const())
+    throw Error({.op = "int",
+                 .message = "the size " + to_text(e) + " has no value here",
+                 .loc = caller_loc()});
+  const bool same_bits = is_float(e.type());
+  const Expr now = same_bits ? bitcast(DType::I64, e) : e;
+  const Expr then = same_bits ? Expr(static_cast<int64_t>(value.value().bits)) : value;
+  size_context().guards.push_back(equal(now, then));
+  return value.value();
+}
+
 // Lists of ints, sizes, strings or tensors; nested lists of numbers where a tensor is expected.
 Arg sequence_arg(nb::handle h, const Parameter* parameter) {
   const bool wants_tensor = parameter && parameter->takes("Tensor") && !parameter->variadic;
@@ -164,6 +188,7 @@ Arg sequence_arg(nb::handle h, const Parameter* parameter) {
     strings &= PyUnicode_Check(item.ptr());
     tensors |= is_tensor(item);
   }
+  const bool structural_list = parameter && !parameter->takes("Shape") && !parameter->takes("Size");
   const bool wants_tensors = parameter && parameter->takes("tuple[Tensor, ...]");
   if (wants_tensor) return value_of(h);
   if (!wants_tensors && !tensors) {
@@ -172,7 +197,13 @@ Arg sequence_arg(nb::handle h, const Parameter* parameter) {
       for (nb::handle item : h) all.push_back(size_of_object(item).as_int());
       return all;
     }
-    if (sizes) return Exprs(shape_of_object(h));
+    if (sizes) {
+      const Shape shape = shape_of_object(h);
+      if (!structural_list) return Exprs(shape);
+      std::vector<int64_t> all;
+      for (const auto& size : shape) all.push_back(specialise(size).to_int());
+      return all;
+    }
     if (strings) {
       std::vector<std::string> all;
       for (nb::handle item : h) all.push_back(nb::cast<std::string>(item));
@@ -197,8 +228,22 @@ Arg sequence_arg(nb::handle h, const Parameter* parameter) {
 
 }  // namespace
 
+// A parameter that the graph's structure depends on takes a symbolic number's value: the trace then
+// holds for that value only.
+static bool structural(const Parameter* p) {
+  if (!p) return false;
+  for (const char* type : {"Tensor", "Size", "Shape", "tuple[Tensor, ...]"})
+    if (p->takes(type)) return false;
+  return true;
+}
+
 Arg to_arg(nb::handle h, const Parameter* parameter) {
   PyObject* p = h.ptr();
+  if (nb::isinstance<SizeHandle>(h) && structural(parameter)) {
+    const Scalar v = specialise(nb::inst_ptr<SizeHandle>(h)->expr);
+    if (is_float(v.type)) return v.to_double();
+    return v.to_int();
+  }
   if (is_tensor(h)) return value_of(h);
   if (p == Py_None) return std::monostate{};
   if (PyBool_Check(p)) return p == Py_True;
@@ -249,24 +294,6 @@ nb::object size_compare(nb::handle x, nb::handle y, Expr (*f)(const Expr&, const
                  .message = "the sizes " + to_text(a) + " and " + to_text(b) + " cannot be compared: no values are known",
                  .loc = caller_loc()});
   return nb::bool_(*truth != negate);
-}
-
-// The value under the current hints; from here on, the graph holds for this value only.
-Scalar specialise(const Expr& e) {
-  if (e.is_const()) return e.value();
-  const Sizes& hints = size_context().hints;
-  Substitution known;
-  for (const auto& [symbol, value] : hints) known.emplace(symbol, Expr(value));
-  const Expr value = simplify(substitute(e, known));
-  if (!value.is_const())
-    throw Error({.op = "int",
-                 .message = "the size " + to_text(e) + " has no value here",
-                 .loc = caller_loc()});
-  const bool same_bits = is_float(e.type());
-  const Expr now = same_bits ? bitcast(DType::I64, e) : e;
-  const Expr then = same_bits ? Expr(static_cast<int64_t>(value.value().bits)) : value;
-  size_context().guards.push_back(equal(now, then));
-  return value.value();
 }
 
 nb::object specialised_number(const Expr& e) {
@@ -397,6 +424,12 @@ void bind_values(nb::module_& m) {
     return next.fetch_add(1);
   });
   m.def("current_trace", &current_trace);
+  m.def("from_scalar", [](nb::handle x, nb::handle dtype) {
+    Operand operand;
+    if (!to_operand(x, operand)) type_error("a number is expected", x);
+    const AtCaller at;
+    return wrap(to_value(operand, dtype.is_none() ? std::nullopt : std::optional(dtype_of(dtype))));
+  }, nb::arg("x"), nb::arg("dtype").none());
 }
 
 }  // namespace pto::python

@@ -1,0 +1,214 @@
+"""What a traced function reads from outside, and whether it still is what it was.
+
+While a function is traced, every Python function that runs is noted. Its bytecode tells which globals,
+closure cells and attributes it can read; their values are compared before the trace is used again.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._dtypes import DType
+from ._tensor import Tensor
+from ._trace_names import PACKAGE
+
+_SIMPLE = (bool, int, float, complex, str, bytes, type(None), DType, np.dtype, np.generic)
+_MISSING = object()
+_MAX_ITEMS = 4096
+
+Chain = tuple[str, str, tuple[str, ...]]
+_chains: dict[types.CodeType, list[Chain]] = {}
+
+
+def _chains_of(code: types.CodeType) -> list[Chain]:
+    """Reads of names with the attributes taken from them: ("global", "cfg", ("eps",))."""
+    found = _chains.get(code)
+    if found is not None:
+        return found
+    chains: dict[Chain, None] = {}
+    root: tuple[str, str] | None = None
+    attributes: list[str] = []
+
+    def close() -> None:
+        if root is not None:
+            chains[(root[0], root[1], tuple(attributes))] = None
+
+    for instruction in dis.get_instructions(code):
+        op, arg = instruction.opname, instruction.argval
+        if op in ("LOAD_ATTR", "LOAD_METHOD") and root is not None:
+            attributes.append(arg)
+            continue
+        if op in ("PUSH_NULL", "PRECALL", "CACHE", "RESUME", "EXTENDED_ARG", "NOP"):
+            continue
+        close()
+        root, attributes = None, []
+        if op in ("LOAD_GLOBAL", "LOAD_NAME"):
+            root = ("global", arg)
+        elif op in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_CLOSURE"):
+            root = ("cell", arg)
+        elif op.startswith("LOAD_FAST") and isinstance(arg, str):
+            root = ("local", arg)
+    close()
+    _chains[code] = list(chains)
+    return _chains[code]
+
+
+class Recorder:
+    """Records reads while it is active (a context manager around the traced call)."""
+
+    def __init__(self) -> None:
+        self.guards = _core.Guards()
+        self._seen: set[Any] = set()
+        self._keep: list[Any] = []
+        self._previous: Any = None
+
+    def __enter__(self) -> Recorder:
+        self._previous = sys.getprofile()
+        sys.setprofile(self._profile)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        sys.setprofile(self._previous)
+
+    def _profile(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        if event != "call":
+            return
+        code = frame.f_code
+        if code.co_filename.startswith(PACKAGE) or code.co_filename.startswith("<frozen"):
+            return
+        self.record(code, frame.f_globals, frame.f_locals)
+
+    def record(self, code: types.CodeType, scope: dict, local: dict) -> None:
+        for kind, name, attributes in _chains_of(code):
+            if kind == "global":
+                if name not in scope:
+                    # A builtin, unless the user defines a global of that name later.
+                    if hasattr(builtins, name):
+                        continue
+                    continue
+                value = scope[name]
+                self._name(scope, name, value, f"global {name}")
+            elif name in local:
+                value = local[name]
+                if kind == "cell":
+                    self._free_variable(code, name, value)
+                elif isinstance(value, (Tensor, *_SIMPLE)):
+                    continue
+            else:
+                continue
+            self._attributes(value, attributes, name)
+
+    def cells(self, function: Any) -> None:
+        """The closure of the traced function itself, by its cells."""
+        closure = getattr(function, "__closure__", None) or ()
+        for name, cell in zip(function.__code__.co_freevars, closure):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            key = ("cell", id(cell))
+            if key in self._seen:
+                continue
+            self._seen.add(key)
+            if _has_items(value):
+                self._items(lambda cell=cell: cell.cell_contents, value, f"closure variable {name}")
+            else:
+                self.guards.cell(cell, value, not isinstance(value, _SIMPLE), f"closure variable {name}")
+            if isinstance(value, types.FunctionType):
+                self.cells(value)
+
+    def _free_variable(self, code: types.CodeType, name: str, value: Any) -> None:
+        # The cell itself is found through the function objects (`cells`); what a nested function made
+        # during the trace closes over is made anew by each trace.
+        if isinstance(value, types.FunctionType):
+            self.cells(value)
+
+    def _attributes(self, value: Any, attributes: tuple[str, ...], path: str) -> None:
+        for attribute in attributes:
+            if isinstance(value, (Tensor, type, *_SIMPLE, types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
+                return
+            if isinstance(value, types.ModuleType) and (value.__name__.partition(".")[0] in ("pypto", "numpy", "math")):
+                return
+            path = f"{path}.{attribute}"
+            own = getattr(value, "__dict__", None)
+            if isinstance(own, dict) and attribute in own:
+                following = own[attribute]
+                self._keep.append(value)
+                self._name(own, attribute, following, path)
+            else:
+                holder = next((c for c in type(value).__mro__ if attribute in c.__dict__), None)
+                if holder is None:
+                    return
+                following = holder.__dict__[attribute]
+                if isinstance(following, property):
+                    return
+                key = ("class", id(holder), attribute)
+                if key not in self._seen:
+                    self._seen.add(key)
+                    self._class_attribute(holder, attribute, following, path)
+            value = following
+
+    def _class_attribute(self, holder: type, attribute: str, value: Any, path: str) -> None:
+        simple = isinstance(value, _SIMPLE)
+
+        def unchanged() -> bool:
+            now = holder.__dict__.get(attribute, _MISSING)
+            return now is value or (simple and type(now) is type(value) and bool(now == value))
+
+        self.guards.call(unchanged, path)
+
+    def _name(self, where: dict, name: str, value: Any, what: str) -> None:
+        key = (id(where), name)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        if isinstance(value, types.FunctionType) and value.__closure__:
+            self.cells(value)
+        self.guards.name(where, name, value, not isinstance(value, _SIMPLE), what)
+        if _has_items(value):
+            self._items(lambda: where.get(name), value, what)
+
+    def _items(self, read: Any, value: Any, what: str) -> None:
+        """A list, tuple, dict or set: its items, two levels deep."""
+        key = ("items", id(value))
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        then = _snapshot(value)
+
+        def unchanged() -> bool:
+            now = read()
+            return type(now) is type(value) and _same(_snapshot(now), then)
+
+        self.guards.call(unchanged, what)
+
+
+def _has_items(value: Any) -> bool:
+    return isinstance(value, (list, tuple, dict, set)) and len(value) <= _MAX_ITEMS
+
+
+def _snapshot(value: Any, depth: int = 3) -> Any:
+    if isinstance(value, dict):
+        return [(k, _snapshot(v, depth - 1)) for k, v in value.items()] if depth else value
+    if isinstance(value, (list, tuple)):
+        return [_snapshot(v, depth - 1) for v in value] if depth else value
+    if isinstance(value, set):
+        return set(value)
+    return value
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b))
+    if isinstance(a, set) and isinstance(b, set):
+        return a == b
+    return isinstance(a, _SIMPLE) and type(a) is type(b) and bool(a == b)
