@@ -10,35 +10,17 @@
 #include "loop_passes/pipeline.h"
 #include "ops/control.h"
 #include "ops/foreign.h"
+#include "ops/leaf_attrs.h"
 #include "ops/row.h"
 #include "tile/form_kernels.h"
 
 namespace pto {
 namespace {
 
-// Fields of attributes by type, for rows that this level need not know: an input's name, a
-// constant's data.
-struct LeafFields : AttrVisitor {
-  std::string text;
-  BufferPtr buffer;
-  void field(const char*, int64_t&) override {}
-  void field(const char*, bool&) override {}
-  void field(const char*, double&) override {}
-  void field(const char*, std::string& value) override { text = value; }
-  void field(const char*, DType&) override {}
-  void field(const char*, Scalar&) override {}
-  void field(const char*, Op&) override {}
-  void field(const char*, std::vector<int64_t>&) override {}
-  void field(const char*, std::vector<std::string>&) override {}
-  void field(const char*, Exprs&) override {}
-  void field(const char*, BufferPtr& value) override { buffer = value; }
-  void field(const char*, std::shared_ptr<const Graph>&) override {}
-};
-
-LeafFields leaf_fields(const Node& node) {
-  LeafFields fields;
-  if (node.attrs()) node.attrs()->clone()->visit(fields);
-  return fields;
+// The elements of a value that no kernel computes; nothing if there are none.
+BufferPtr known_data(const Value& v) {
+  if (v.node->has_data()) return v.node->data(v.index);
+  return v.node->row()->name == "constant" ? attrs_of<ConstantAttrs>(*v.node).value : nullptr;
 }
 
 bool is_reshape(const NodePtr& node) { return node->row()->name == "reshape"; }
@@ -86,7 +68,7 @@ class Builder {
     program.sizes = graph.size_symbols();
     program.guards = graph.guards;
     for (const auto& input : graph.inputs) {
-      const std::string name = leaf_fields(*input).text;
+      const std::string name = attrs_of<InputAttrs>(*input).name;
       const int b = add_buffer(name.empty() ? "x" : name, BufferKind::Input, input->outputs()[0]);
       program.inputs.push_back(b);
       places_[{input, 0}] = b;
@@ -116,7 +98,7 @@ class Builder {
 
   int place_of(const Value& v) {
     if (const auto it = places_.find(v); it != places_.end()) return it->second;
-    BufferPtr data = v.node->has_data() ? v.node->data(v.index) : leaf_fields(*v.node).buffer;
+    BufferPtr data = known_data(v);
     PTO_CHECK(data, "exec/build", v.node->row()->name + " is used before it is computed");
     return places_[v] = add_buffer("c" + std::to_string(constants_++), BufferKind::Constant, v.type(), data);
   }

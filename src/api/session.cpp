@@ -1,0 +1,229 @@
+#include "api/session.h"
+
+#include <list>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "ops/leaf_attrs.h"
+#include "ops/row.h"
+
+namespace pto {
+namespace {
+
+// Pending graphs above this many nodes are computed piece by piece: chains of equal pieces compile once.
+constexpr size_t kMaxNodes = 2048;
+constexpr size_t kMaxCached = 512;
+
+bool is_leaf(const Node& node) { return node.has_data() || node.inputs().empty(); }
+
+// A pending graph as a list of numbers, and the attributes they stand for. Equal structures compute the
+// same function of their data.
+struct Structure {
+  std::vector<uint64_t> words;
+  std::vector<AttrsPtr> attrs;
+  uint64_t hash = 0;
+
+  void add(uint64_t word) {
+    words.push_back(word);
+    hash = hash_combine(hash, word);
+  }
+  bool operator==(const Structure& other) const {
+    if (hash != other.hash || words != other.words || attrs.size() != other.attrs.size()) return false;
+    for (size_t i = 0; i < attrs.size(); i++)
+      if (attrs[i] != other.attrs[i] && !equal_attrs(*attrs[i], *other.attrs[i])) return false;
+    return true;
+  }
+};
+struct StructureHash {
+  size_t operator()(const Structure& s) const { return s.hash; }
+};
+
+// What is computed in one program.
+struct Piece {
+  std::vector<NodePtr> nodes;   // in topological order, leaves with data among them
+  Values outputs;
+};
+
+Structure structure_of(const Piece& piece, std::vector<BufferPtr>& data) {
+  Structure s;
+  std::unordered_map<const Node*, uint64_t> number;
+  for (const auto& node : piece.nodes) {
+    number.emplace(node.get(), number.size());
+    if (node->has_data()) {
+      s.add(node->outputs().size());
+      for (size_t i = 0; i < node->outputs().size(); i++) {
+        const auto& type = node->outputs()[i];
+        s.add(static_cast<uint64_t>(type.dtype));
+        s.add(type.shape.size());
+        for (const auto& size : type.shape) s.add(static_cast<uint64_t>(size.as_int()));
+        data.push_back(node->data(static_cast<int>(i)));
+      }
+      continue;
+    }
+    s.add(reinterpret_cast<uintptr_t>(node->row()));
+    s.add(node->attrs() ? hash_attrs(*node->attrs()) : 0);
+    if (node->attrs()) s.attrs.push_back(node->attrs());
+    s.add(node->loc().id());
+    for (const auto& v : node->inputs()) {
+      s.add(number.at(v.node.get()));
+      s.add(static_cast<uint64_t>(v.index));
+    }
+  }
+  for (const auto& v : piece.outputs) {
+    s.add(number.at(v.node.get()));
+    s.add(static_cast<uint64_t>(v.index));
+  }
+  return s;
+}
+
+// The same nodes over inputs in place of data.
+Graph graph_of(const Piece& piece) {
+  Graph graph;
+  graph.name = "lazy";
+  std::unordered_map<const Node*, Values> replaced;
+  for (const auto& node : piece.nodes) {
+    Values results;
+    if (node->has_data()) {
+      for (const auto& type : node->outputs()) {
+        results.push_back(make_input("x" + std::to_string(graph.inputs.size()), type, node->loc()));
+        graph.inputs.push_back(results.back().node);
+      }
+    } else {
+      Values operands;
+      for (const auto& v : node->inputs()) operands.push_back(replaced.at(v.node.get())[v.index]);
+      const auto copy =
+          std::make_shared<Node>(node->row(), node->attrs(), std::move(operands), node->outputs(), node->loc());
+      for (size_t i = 0; i < node->outputs().size(); i++) results.push_back({copy, static_cast<int>(i)});
+    }
+    replaced.emplace(node.get(), std::move(results));
+  }
+  for (const auto& v : piece.outputs) graph.outputs.push_back(replaced.at(v.node.get())[v.index]);
+  return graph;
+}
+
+// Executables by structure, the least recently used dropped.
+class Cache {
+ public:
+  std::shared_ptr<Executable> find(const Structure& s) {
+    const std::lock_guard lock(mutex_);
+    const auto it = entries_.find(s);
+    if (it == entries_.end()) return nullptr;
+    order_.splice(order_.begin(), order_, it->second.place);
+    return it->second.executable;
+  }
+
+  void insert(const Structure& s, std::shared_ptr<Executable> executable) {
+    const std::lock_guard lock(mutex_);
+    const auto [it, added] = entries_.try_emplace(s);
+    if (!added) return;
+    order_.push_front(&it->first);
+    it->second = {std::move(executable), order_.begin()};
+    if (entries_.size() <= kMaxCached) return;
+    const Structure oldest = *order_.back();
+    order_.pop_back();
+    entries_.erase(oldest);
+  }
+
+ private:
+  struct Entry {
+    std::shared_ptr<Executable> executable;
+    std::list<const Structure*>::iterator place;
+  };
+  std::mutex mutex_;
+  std::unordered_map<Structure, Entry, StructureHash> entries_;
+  std::list<const Structure*> order_;
+};
+
+Cache& cache() {
+  static auto& all = *new Cache;
+  return all;
+}
+
+// Guards the data of nodes while pending graphs are walked and results attached. Not held while
+// programs run: they may call back.
+std::mutex g_nodes;
+
+// The first nodes of what is pending for `values`, up to a limit, with all results that the rest needs.
+Piece next_piece(const Values& values) {
+  Piece piece;
+  Values roots;
+  for (const auto& v : values)
+    if (!v.node->has_data()) roots.push_back(v);
+  if (roots.empty()) return piece;
+  const auto order = topological(roots, [](const Node& n) { return n.has_data(); });
+  std::unordered_set<const Node*> inside;
+  size_t pending = 0, end = 0;
+  for (; end < order.size() && pending < kMaxNodes; end++) pending += is_leaf(*order[end]) ? 0 : 1;
+  for (size_t i = 0; i < end; i++) inside.insert(order[i].get());
+  piece.nodes.assign(order.begin(), order.begin() + static_cast<int64_t>(end));
+  // Results are attached to whole nodes.
+  std::unordered_set<const Node*> wanted;
+  for (const auto& v : roots)
+    if (inside.count(v.node.get())) wanted.insert(v.node.get());
+  for (size_t i = end; i < order.size(); i++)
+    for (const auto& v : order[i]->inputs())
+      if (inside.count(v.node.get()) && !v.node->has_data()) wanted.insert(v.node.get());
+  for (const auto& node : piece.nodes) {
+    if (!wanted.count(node.get())) continue;
+    for (size_t i = 0; i < node->outputs().size(); i++) piece.outputs.push_back({node, static_cast<int>(i)});
+  }
+  return piece;
+}
+
+}  // namespace
+
+Value make_data(BufferPtr buffer, Loc loc) {
+  PTO_CHECK(buffer, "make_data", "no buffer");
+  auto attrs = std::make_shared<DataAttrs>();
+  attrs->dtype = buffer->dtype;
+  attrs->shape = buffer->shape;
+  const Value v = make_value("data", {}, std::move(attrs), loc);
+  v.node->set_data({std::move(buffer)});
+  return v;
+}
+
+void materialise(const Values& values) {
+  for (;;) {
+    Piece piece;
+    std::vector<BufferPtr> data;
+    Structure structure;
+    {
+      const std::lock_guard lock(g_nodes);
+      piece = next_piece(values);
+      if (piece.outputs.empty()) return;
+      structure = structure_of(piece, data);
+    }
+    auto executable = cache().find(structure);
+    if (!executable) {
+      Graph graph;
+      {
+        const std::lock_guard lock(g_nodes);
+        // Another thread may have computed some of it meanwhile.
+        std::vector<BufferPtr> unused;
+        if (!(structure_of(piece, unused) == structure)) continue;
+        graph = graph_of(piece);
+      }
+      executable = compile(graph);
+      cache().insert(structure, executable);
+    }
+    const auto results = executable->run(data);
+    const std::lock_guard lock(g_nodes);
+    size_t next = 0;
+    for (size_t i = 0; i < piece.outputs.size(); i = next) {
+      const NodePtr& node = piece.outputs[i].node;
+      next = i + node->outputs().size();
+      if (!node->has_data())
+        node->set_data({results.begin() + static_cast<int64_t>(i), results.begin() + static_cast<int64_t>(next)});
+    }
+  }
+}
+
+BufferPtr data_of(const Value& value) {
+  materialise({value});
+  const std::lock_guard lock(g_nodes);
+  return value.node->data(value.index);
+}
+
+}  // namespace pto
