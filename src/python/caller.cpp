@@ -4,6 +4,8 @@
 
 #include "python/bindings.h"
 
+#include <nanobind/stl/string.h>
+
 namespace pto::python {
 namespace {
 

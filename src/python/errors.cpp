@@ -1,6 +1,8 @@
 // The core's exceptions as Python's, fields included.
 #include "python/bindings.h"
 
+#include <nanobind/stl/string.h>
+
 namespace pto::python {
 namespace {
 

@@ -43,6 +43,9 @@ nb::object add_size(TraceHandle& t, const std::string& name, int64_t hint) {
   return nb::cast(SizeHandle{var(symbol)});
 }
 
+// A size symbol without a value: what operations need of it is assumed, and becomes a guard.
+nb::object add_symbol(TraceHandle&, const std::string& name) { return nb::cast(SizeHandle{var(Symbol(name))}); }
+
 // A float that is known at run time only, carried as the bits of a symbol.
 nb::object add_number(TraceHandle& t, const std::string& name, double hint) {
   const Symbol symbol(name);
@@ -204,6 +207,7 @@ void bind_graphs(nb::module_& m) {
       .def("leave", &leave)
       .def("input", &add_input)
       .def("size", &add_size)
+      .def("symbol", &add_symbol)
       .def("number", &add_number)
       // Hints of the trace around this one hold inside too.
       .def("inherit", [](TraceHandle& t, const TraceHandle& outer) {

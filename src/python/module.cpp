@@ -1,5 +1,7 @@
 #include "python/bindings.h"
 
+#include <nanobind/stl/string.h>
+
 NB_MODULE(_core, m) {
   using namespace pto::python;
   m.doc() = "The compiler's core; the public interface is the package pypto.";

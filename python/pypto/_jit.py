@@ -1,0 +1,510 @@
+"""Compiled functions: `jit`, `kernel`, and what they share."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from . import _core
+from ._arrays import as_tensor
+from ._dtypes import float32
+from ._errors import Error
+from ._guards import Recorder
+from ._specs import Parameters, TensorSpec, check_argument, parameters_of
+from ._tensor import Tensor
+from ._trace_names import caller
+from ._tracing import Sizes, Tracer
+
+_ALL_TENSORS = [("t",) * n for n in range(32)]
+
+
+class _Flat:
+    """A call's arguments taken apart: tensors, numbers, and the rest as a hashable skeleton."""
+
+    __slots__ = ("tensors", "numbers", "names", "keep", "rewritable")
+
+    def __init__(self) -> None:
+        self.tensors: list[Tensor] = []
+        self.numbers: list[Any] = []
+        self.names: list[str] = []
+        self.keep: list[Any] = []
+        self.rewritable: list[Any] = []
+
+    def add(self, x: Any, name: str) -> Any:
+        """The skeleton of x."""
+        if isinstance(x, Tensor):
+            self.tensors.append(x)
+            self.names.append(name)
+            return "t"
+        kind = type(x)
+        if kind is float or kind is int:
+            self.numbers.append(x)
+            return "f" if kind is float else "i"
+        if x is None or kind in (bool, str, bytes):
+            return ("s", kind.__name__, x)
+        if kind in (tuple, list):
+            return (kind.__name__, *[self.add(v, f"{name}_{i}") for i, v in enumerate(x)])
+        if kind is dict:
+            return ("dict", *[(k, self.add(v, f"{name}_{k}")) for k, v in x.items()])
+        if isinstance(x, tuple) and hasattr(x, "_fields"):
+            return ("named", kind, *[self.add(v, f"{name}_{f}") for f, v in zip(kind._fields, x)])  # type: ignore[attr-defined]
+        if isinstance(x, (np.ndarray, np.generic)) or (hasattr(x, "__dlpack__") and not isinstance(x, Tensor)):
+            return self.add(as_tensor(x), name)
+        self.keep.append(x)
+        try:
+            hash(x)
+        except TypeError:
+            return ("o", id(x))
+        return ("h", x)
+
+    def rebuild(self, skeleton: Any, tensors: Any, numbers: Any) -> Any:
+        """The argument with other tensors and numbers (iterators) in their places."""
+        if skeleton == "t":
+            return next(tensors)
+        if skeleton == "f" or skeleton == "i":
+            return next(numbers)
+        tag = skeleton[0]
+        if tag == "s":
+            return skeleton[2]
+        if tag in ("tuple", "list"):
+            items = [self.rebuild(s, tensors, numbers) for s in skeleton[1:]]
+            return items if tag == "list" else tuple(items)
+        if tag == "dict":
+            return {k: self.rebuild(s, tensors, numbers) for k, s in skeleton[1:]}
+        if tag == "named":
+            return skeleton[1](*[self.rebuild(s, tensors, numbers) for s in skeleton[2:]])
+        if tag == "h":
+            return skeleton[1]
+        return next(x for x in self.keep if id(x) == skeleton[1])
+
+
+def _take_apart(x: Any, tensors: list[Any]) -> Any:
+    """A result: its tensors are appended, the rest stays as it is."""
+    if isinstance(x, (Tensor, np.ndarray, _core.Size)):
+        tensors.append(x)
+        return _Slot(len(tensors) - 1)
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*[_take_apart(v, tensors) for v in x])
+    if isinstance(x, (tuple, list)):
+        return type(x)(_take_apart(v, tensors) for v in x)
+    if isinstance(x, dict):
+        return {k: _take_apart(v, tensors) for k, v in x.items()}
+    return x
+
+
+class _Slot:
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _put_together(x: Any, tensors: list[Tensor]) -> Any:
+    if isinstance(x, _Slot):
+        return tensors[x.number]
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*[_put_together(v, tensors) for v in x])
+    if isinstance(x, (tuple, list)):
+        return type(x)(_put_together(v, tensors) for v in x)
+    if isinstance(x, dict):
+        return {k: _put_together(v, tensors) for k, v in x.items()}
+    return x
+
+
+class _Entry:
+    """One trace: its program and the conditions under which it may be used again."""
+
+    def __init__(self, core: Any, guards: Any, result: Any, arrays: list, numbers: tuple, written: list[int], results: int) -> None:
+        self.core = core
+        self.guards = guards
+        self.result = result
+        self.arrays = arrays
+        self.static_numbers = numbers  # per number: its value, or None if it is a run-time operand
+        self.written = written  # numbers of the argument tensors that are written
+        self.results = results
+        self.single = isinstance(result, _Slot)
+
+
+class _Group:
+    """Calls with one skeleton: their traces, and what their sizes and numbers have been."""
+
+    def __init__(self) -> None:
+        self.entries: list[_Entry] = []
+        self.shapes: list[tuple] = []
+        self.numbers: list[tuple] = []
+
+
+class Compiled:
+    """A function that is traced once for a kind of arguments and then runs as native code.
+
+    A size or number that is seen with a second value becomes symbolic; ``Tensor["B", 64]`` annotations
+    make it so from the start. What the function reads from outside is watched, and a change traces anew.
+    """
+
+    def __init__(self, fn: Callable[..., Any], *, passes_off: Sequence[str] = (), target: str = "") -> None:
+        if not callable(fn):
+            raise Error("this is not a function", op=type(self).__name__, got=type(fn).__name__)
+        self._fn = fn
+        self._passes_off = list(passes_off)
+        self._target = target
+        self._groups: dict[Any, _Group] = {}
+        self._parameters: Parameters = parameters_of(fn)
+        self._last: _Entry | None = None
+        self._schedules: str | None = None
+        #: Why the function was traced, one sentence for each trace.
+        self.reasons: list[str] = []
+        functools.update_wrapper(self, fn, updated=())
+        self.__name__ = getattr(fn, "__name__", type(fn).__name__)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.lower()} {self.__name__}, traced {len(self.reasons)} times>"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    # --- calls --------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _core.current_trace():
+            with _core.NameScope(self.__name__):
+                return self._fn(*args, **kwargs)
+        flat = _Flat()
+        skeleton: Any
+        for a in args:
+            if type(a) is not Tensor:
+                break
+        else:
+            if not kwargs and len(args) < 32:
+                flat.tensors = list(args)
+                skeleton = _ALL_TENSORS[len(args)]
+                return self._call(skeleton, flat, args, kwargs)
+        names = self._parameters.names
+        parts = [flat.add(a, names[i] if i < len(names) else f"arg{i}") for i, a in enumerate(args)]
+        skeleton = (tuple(parts), tuple((k, flat.add(v, k)) for k, v in sorted(kwargs.items())))
+        return self._call(skeleton, flat, args, kwargs)
+
+    def _call(self, skeleton: Any, flat: _Flat, args: Any, kwargs: Any) -> Any:
+        group = self._groups.get(skeleton)
+        if group is None:
+            group = self._groups[skeleton] = _Group()
+        why = None
+        for entry in group.entries:
+            numbers = self._run_time_numbers(entry, flat.numbers)
+            if numbers is None:
+                continue
+            changed = entry.guards.changed()
+            if changed is not None:
+                why = f"{changed} changed"
+                continue
+            for handle, array in entry.arrays:
+                handle._assign(as_tensor(array))
+            out = entry.core.call(flat.tensors, numbers)
+            if out is not None:
+                return self._finish(entry, out, flat)
+        entry = self._trace(group, skeleton, flat, args, kwargs, why)
+        out = entry.core.call(flat.tensors, self._run_time_numbers(entry, flat.numbers))
+        if out is None:
+            raise _core_fault("a trace does not fit the call that made it", str(entry.core.graph))
+        return self._finish(entry, out, flat)
+
+    def _finish(self, entry: _Entry, out: list[Tensor], flat: _Flat) -> Any:
+        self._last = entry
+        for number, value in zip(entry.written, out[entry.results :]):
+            flat.tensors[number]._assign(value)
+        return out[0] if entry.single else _put_together(entry.result, out)
+
+    @staticmethod
+    def _run_time_numbers(entry: _Entry, numbers: list) -> list | None:
+        if not numbers:
+            return []
+        run_time = []
+        for static, n in zip(entry.static_numbers, numbers):
+            if static is None:
+                run_time.append(n)
+            elif static != n or type(static) is not type(n):
+                return None
+        return run_time
+
+    # --- traces -------------------------------------------------------------------------------------
+
+    def _trace(self, group: _Group, skeleton: Any, flat: _Flat, args: Any, kwargs: Any, why: str | None) -> _Entry:
+        where = caller()
+        self._check_arguments(args, kwargs, where)
+        self._explain(group, flat, why)
+        group.shapes.append(tuple(t.shape for t in flat.tensors))
+        group.numbers.append(tuple(flat.numbers))
+        dynamic = [len({(type(v), v) for v in seen}) > 1 for seen in zip(*group.numbers)] if flat.numbers else []
+        names = flat.names or self._parameters.names
+        tracer = Tracer()
+        with tracer:
+            shapes = self._symbolic_shapes(tracer, group, flat, names)
+            tensors = [
+                tracer.argument(names[i] if i < len(names) else f"x{i}", t.dtype, shape)
+                for i, (t, shape) in enumerate(zip(flat.tensors, shapes))
+            ]
+            numbers, symbols, floats = [], [], []
+            for i, n in enumerate(flat.numbers):
+                if not dynamic[i]:
+                    numbers.append(n)
+                    continue
+                symbols.append(tracer.fresh_name(f"n{i}"))
+                floats.append(isinstance(n, float))
+                numbers.append((tracer.core.number if floats[-1] else tracer.core.size)(symbols[-1], n))
+            if skeleton and all(s == "t" for s in skeleton):
+                call_args, call_kwargs = tensors, {}
+            else:
+                ts, ns = iter(tensors), iter(numbers)
+                call_args = [flat.rebuild(s, ts, ns) for s in (skeleton[0] if skeleton else ())]
+                call_kwargs = {k: flat.rebuild(s, ts, ns) for k, s in (skeleton[1] if skeleton else ())}
+            entry = self._build(tracer, call_args, call_kwargs, symbols, floats)
+        entry.static_numbers = tuple(None if d else n for d, n in zip(dynamic, flat.numbers))
+        group.entries.insert(0, entry)
+        return entry
+
+    def _build(self, tracer: Tracer, args: Any, kwargs: Any, symbols: list[str], floats: list[bool]) -> _Entry:
+        """Runs the function inside the trace and compiles its graph."""
+        recorder = Recorder()
+        plain = getattr(self._fn, "__func__", self._fn)
+        if hasattr(plain, "__code__"):
+            recorder.cells(plain)
+        with _core.NameScope(self.__name__), recorder:
+            out = self._fn(*args, **kwargs)
+        tensors: list[Any] = []
+        result = _take_apart(out, tensors)
+        results = [tracer.inside(t) for t in tensors]
+        written = sorted(tracer.written_arguments)
+        state = [tracer.inside(handle) for handle, _ in tracer.written.values()]
+        arguments = [tracer.written_arguments[n] for n in written]
+        graph = tracer.core.finish([*results, *arguments, *state], self.__name__)
+        _core.count_trace()
+        executable = _core.compile_graph(graph, self._passes_off, self._target)
+        if self._schedules:
+            executable = executable.with_schedule(self._schedules)
+        core = _core.Entry(
+            graph,
+            executable,
+            tracer.captured,
+            symbols,
+            floats,
+            len(results) + len(written),
+            [handle for handle, _ in tracer.written.values()],
+        )
+        return _Entry(core, recorder.guards, result, tracer.arrays, (), written, len(results))
+
+    def _symbolic_shapes(self, tracer: Tracer, group: _Group, flat: _Flat, names: list[str]) -> list[list]:
+        """Shapes of the placeholders. Sizes that varied alike so far share a symbol."""
+        sizes = Sizes(tracer)
+        comparable = [s for s in group.shapes if [len(x) for x in s] == [len(t.shape) for t in flat.tensors]]
+        shapes = []
+        for i, t in enumerate(flat.tensors):
+            want = self._parameters.specs.get(names[i]) if i < len(names) else None
+            shape: list[Any] = []
+            for d, n in enumerate(t.shape):
+                name = want.shape[d] if want is not None and want.shape is not None else None
+                history = tuple(s[i][d] for s in comparable)
+                if isinstance(name, str):
+                    shape.append(sizes.size(name, tracer.fresh_name(name) if name not in sizes.known else name, n))
+                elif len(set(history)) > 1:
+                    shape.append(sizes.size(history, tracer.fresh_name(f"s{len(sizes.known)}") if history not in sizes.known else "", n))
+                else:
+                    shape.append(n)
+            shapes.append(shape)
+        return shapes
+
+    def _bound(self, args: Any, kwargs: Any) -> dict[str, Any]:
+        signature = self._parameters.signature
+        if signature is None:
+            return {}
+        try:
+            return signature.bind(*args, **kwargs).arguments
+        except TypeError:
+            return {}  # the call itself raises Python's own message
+
+    def _check_arguments(self, args: Any, kwargs: Any, where: dict) -> None:
+        if not self._parameters.specs:
+            return
+        bound: dict[str, tuple[int, str]] = {}
+        for name, value in self._bound(args, kwargs).items():
+            want = self._parameters.specs.get(name)
+            if want is not None and value is not None:
+                check_argument(self.__name__, name, want, as_tensor(value), bound, where)
+
+    def _explain(self, group: _Group, flat: _Flat, why: str | None) -> None:
+        if why is None:
+            if not group.entries:
+                why = "the first call with these kinds of arguments" if self.reasons else "the first call"
+            elif group.numbers and flat.numbers and tuple(flat.numbers) not in group.numbers:
+                why = "a number has a new value"
+            else:
+                why = "sizes or element types are new: " + ", ".join(t._type_text for t in flat.tensors)
+        self.reasons.append(why)
+
+    # --- looking inside -----------------------------------------------------------------------------
+
+    def _entry(self, specs: Sequence[TensorSpec] | None = None) -> _Entry:
+        if specs is None and self._last is not None:
+            return self._last
+        return self._from_specs(specs)
+
+    @property
+    def graph(self) -> Any:
+        """The tensor graph of the last call, or of the annotations if there was none."""
+        return self._entry().core.graph
+
+    @property
+    def executable(self) -> Any:
+        """The compiled program of the last call, or of the annotations if there was none."""
+        return self._entry().core.executable
+
+    def show(self, level: str = "tensor", *, file: Any = None, specs: Sequence[TensorSpec] | None = None) -> str:
+        """Prints the function at a level, and returns the text: "tensor", "tile", "schedule", "loop",
+        "loop.lowered", "exec", "c", "llvm" or "asm"."""
+        entry = self._entry(specs)
+        if level == "tensor":
+            text = str(entry.core.graph)
+        elif level == "exec":
+            text = str(entry.core.executable)
+        elif level in ("tile", "schedule", "loop", "loop.lowered", "c", "llvm", "asm"):
+            text = entry.core.executable.text(level, {})
+        else:
+            raise Error(
+                "there is no such level",
+                op="show",
+                expected="tensor, tile, schedule, loop, loop.lowered, exec, c, llvm or asm",
+                got=str(level),
+                **caller(),
+            )
+        print(text, file=file)
+        return text
+
+    def get_code(
+        self,
+        backend: str = "cpu",
+        *,
+        lang: str = "c",
+        specs: Sequence[TensorSpec] | None = None,
+        target: str = "",
+    ) -> str:
+        """The generated code: C, LLVM IR (``lang="llvm"``) or assembly (``lang="asm"``).
+
+        Shapes are those of the last call, of `specs`, or of the annotations, in this order of preference:
+        specs, last call, annotations. Bare ``pypto.Tensor`` parameters have float32 elements, symbolic
+        sizes, and the rank that their use implies (two where nothing implies one).
+        """
+        if backend != "cpu":
+            known = ("cuda", "rocm", "oneapi", "opencl", "tpu")
+            message = "this backend is not available in this version" if backend in known else "there is no such backend"
+            raise Error(message, op="get_code", expected="cpu", got=str(backend), **caller())
+        if lang not in ("c", "llvm", "asm"):
+            raise Error("there is no such language", op="get_code", expected="c, llvm or asm", got=str(lang), **caller())
+        entry = self._entry(specs)
+        executable = entry.core.executable
+        if target:
+            executable = _core.compile_graph(entry.core.graph, self._passes_off, target)
+        return executable.text(lang, {})
+
+    def with_schedule(self, text: str) -> Compiled:
+        """The same function with a kernel's schedule replaced by `text` (as ``show("schedule")`` prints
+        it). An invalid schedule is refused with the reason."""
+        entry = self._entry()
+        executable = entry.core.executable.with_schedule(text)
+        result = type(self)(self._fn, passes_off=self._passes_off, target=self._target)
+        result._schedules = text
+        del executable
+        return result
+
+    def _from_specs(self, specs: Sequence[TensorSpec] | None) -> _Entry:
+        parameters = self._parameters
+        names = [n for n in parameters.names]
+        if specs is not None:
+            if len(specs) != len(names):
+                raise Error(
+                    "there must be one specification for each parameter",
+                    op=self.__name__,
+                    expected=f"{len(names)}: {', '.join(names)}",
+                    got=str(len(specs)),
+                    **caller(),
+                )
+            return self._trace_specs(names, list(specs))
+        wanted: list[TensorSpec | None] = []
+        for n in names:
+            if n in parameters.specs:
+                wanted.append(parameters.specs[n])
+            elif n in parameters.bare or parameters.signature.parameters[n].annotation is parameters.signature.empty:  # type: ignore[union-attr]
+                wanted.append(None)
+            else:
+                raise Error(
+                    f"nothing is known about parameter {n}; call the function first, or give specs",
+                    op=self.__name__,
+                    **caller(),
+                )
+        failure: Error | None = None
+        for given in _rankings(wanted):
+            try:
+                return self._trace_specs(names, given)
+            except Error as e:
+                failure = failure or e
+        assert failure is not None
+        raise failure
+
+    def _trace_specs(self, names: list[str], specs: list[TensorSpec]) -> _Entry:
+        tracer = Tracer()
+        with tracer:
+            sizes = Sizes(tracer)
+            args = []
+            for name, want in zip(names, specs):
+                if want.shape is None:
+                    raise Error(f"the rank of {name} is not known", op=self.__name__, got=str(want), **caller())
+                shape = [
+                    s if isinstance(s, int) else sizes.size(s, tracer.fresh_name(s) if s not in sizes.known else "", None)
+                    for s in want.shape
+                ]
+                args.append(tracer.argument(name, want.dtype or float32, shape))
+            return self._build(tracer, args, {}, [], [])
+
+
+def _rankings(wanted: list[TensorSpec | None]) -> Any:
+    """The specifications with ranks for bare tensors: two first, then what is near it."""
+    free = [i for i, w in enumerate(wanted) if w is None]
+    options = sorted(itertools.product((2, 3, 1, 4, 0), repeat=len(free)), key=lambda r: sum(abs(x - 2) for x in r))
+    for ranks in itertools.islice(options, 700):
+        given = list(wanted)
+        for i, rank in zip(free, ranks):
+            given[i] = TensorSpec(tuple(f"n{i}_{d}" for d in range(rank)), float32)
+        yield given
+
+
+def _core_fault(message: str, program: str) -> Exception:
+    from ._errors import internal_error
+
+    return internal_error(message, "jit", program)
+
+
+class Jit(Compiled):
+    """What ``pypto.jit`` makes of a function."""
+
+
+class Kernel(Compiled):
+    """What ``pypto.kernel`` makes of a function."""
+
+
+def _decorator(cls: type, fn: Any, options: dict) -> Any:
+    if fn is None:
+        return lambda f: cls(f, **options)
+    return cls(fn, **options)
+
+
+def jit(fn: Any = None, *, passes_off: Sequence[str] = (), target: str = "") -> Any:
+    """Compiles a function over tensors, modules, numbers and containers of them, at its first call.
+
+    ``passes_off`` names passes to leave out; ``target`` restricts the instruction set ("avx2", "sse").
+    """
+    return _decorator(Jit, fn, {"passes_off": passes_off, "target": target})
+
+
+def kernel(fn: Any = None, *, passes_off: Sequence[str] = (), target: str = "") -> Any:
+    """Compiles one operator as a unit whose code can be read and exported (``get_code``)."""
+    return _decorator(Kernel, fn, {"passes_off": passes_off, "target": target})
