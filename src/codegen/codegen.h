@@ -27,8 +27,9 @@ std::string llvm_generate(const std::vector<LoopProgram>& programs, const Target
 bool llvm_available(std::string* why_not);
 
 // --- codegen/c_family -----------------------------------------------------------------------------
-// Readable C that compiles alone: a header comment (decisions), the kernel with pto_worker's ABI.
-std::string c_generate(const LoopProgram& program, const Target& target);
+// Readable C that compiles alone: a function with pto_kernel's signature for each program, under a comment
+// that says what was decided. It runs the passes that it needs; programs as they were lowered read best.
+std::string c_generate(const std::vector<LoopProgram>& programs, const Target& target);
 
 // --- codegen/object_loader.h: relocatable x86-64 ELF to executable memory, without LLVM ---------
 class LoadedObject {

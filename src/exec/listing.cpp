@@ -65,7 +65,8 @@ class Specialiser {
       schedules_[name].push_back(std::move(made.schedule));
       return;
     }
-    LoopProgram loop = level_ == "loop" || level_ == "schedule" ? lowered(source, options_) : finished(source, options_);
+    const bool passed = level_ == "llvm" || level_ == "asm";
+    LoopProgram loop = passed ? finished(source, options_) : lowered(source, options_);
     loop.name = name;
     loops_.emplace(name, std::move(loop));
   }
@@ -96,9 +97,7 @@ std::string listing(const Program& program, const std::string& level, const Size
   for (const auto& [name, loop] : special.loops) loops.push_back(loop);
   if (level != "c")
     return llvm_generate(loops, options.target, level == "llvm" ? LlvmOutput::LlvmIr : LlvmOutput::Assembly);
-  std::string text;
-  for (const auto& loop : loops) text += (text.empty() ? "" : "\n") + c_generate(loop, options.target);
-  return text;
+  return c_generate(loops, options.target);
 }
 
 }  // namespace pto

@@ -1,166 +1,41 @@
 // Machine code gives the bits of the loop programs that it is made of, with any number of workers.
-#include <iostream>
-
-#include "codegen/codegen.h"
-#include "loop_cases.h"
-#include "lower_check.h"
-#include "lower_random.h"
-#include "runtime/cpu/pool.h"
+#include "codegen_run.h"
 
 namespace pto::testing {
 namespace {
 
-// A program with the sizes of a run.
-struct Sample {
-  Kernel kernel;
-  LoopProgram program;
-  Sizes sizes;
-  std::string what;
+class MachineCode : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (target.vector_bytes > host_target().vector_bytes) GTEST_SKIP() << "this machine has narrower registers";
+  }
+
+  // All of them in one object.
+  void expect(const std::vector<Sample>& runs) {
+    std::shared_ptr<LoadedObject> object;
+    expect_code(runs, target, [&](std::vector<LoopProgram>& programs, const Target&) {
+      for (auto& p : programs) p = run_loop_passes(p, target);
+      object = LoadedObject::load(llvm_generate(programs, target, LlvmOutput::Object));
+      std::vector<pto_kernel> out;
+      for (const auto& p : programs) out.push_back(reinterpret_cast<pto_kernel>(object->symbol(p.name.str())));
+      return out;
+    });
+  }
+
+  const Target target = make_target(GetParam());
 };
 
-void execute(const LoopProgram& p, pto_kernel code, const std::vector<BufferPtr>& buffers, const Sizes& sizes,
-             int workers, std::string* error) {
-  std::vector<void*> pointers;
-  for (const auto& b : buffers) pointers.push_back(b->data);
-  std::vector<int64_t> values;
-  for (Symbol s : p.sizes) values.push_back(sizes.at(s));
-  const ScratchLayout scratch = scratch_layout(p);
-  int32_t failed = 0;
-  run_parallel(workers, eval_size(scratch.shared_bytes, sizes), eval_size(scratch.private_bytes, sizes), &failed,
-               [&](pto_worker& w) { code(pointers.data(), values.data(), &w); });
-  if (failed > 0) *error = p.messages[static_cast<size_t>(failed - 1)];
-}
-
-// All of them in one object.
-void expect_machine_code(std::vector<Sample> runs, const Target& target) {
-  std::vector<LoopProgram> programs;
-  for (size_t i = 0; i < runs.size(); i++) {
-    programs.push_back(run_loop_passes(runs[i].program, target));
-    programs.back().name = Symbol("kernel_" + std::to_string(i));
-  }
-  const auto object = LoadedObject::load(llvm_generate(programs, target, LlvmOutput::Object));
-  for (size_t i = 0; i < runs.size(); i++) {
-    const Sample& run = runs[i];
-    auto* code = reinterpret_cast<pto_kernel>(object->symbol(programs[i].name.str()));
-    ASSERT_NE(code, nullptr);
-    const auto want = make_buffers(run.kernel, run.sizes);
-    std::string want_error;
-    interpret(run.program, want, run.sizes, &want_error);
-    // Where nothing is parallel, one worker runs it all.
-    for (int workers : {1, programs[i].parallel() ? 3 : 1}) {
-      const auto got = make_buffers(run.kernel, run.sizes);
-      std::string error;
-      execute(programs[i], code, got, run.sizes, workers, &error);
-      expect_same_bits(run.kernel, got, want, run.what + " by " + std::to_string(workers) + " workers");
-      EXPECT_EQ(error.empty(), want_error.empty()) << run.what << ": " << error << " / " << want_error;
-      if (::testing::Test::HasFailure()) {
-        std::cout << run.what << "\n" << to_text(programs[i]);
-        return;
-      }
-    }
-  }
-}
-
-bool runs_here(const Target& target) { return target.vector_bytes <= host_target().vector_bytes; }
-
-class MachineCode : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(MachineCode, OfEveryKernel) {
-  const Target target = make_target(GetParam());
-  if (!runs_here(target)) GTEST_SKIP() << "this machine has narrower registers";
-  std::vector<Sample> runs;
-  for (const auto& c : kernel_cases()) {
-    const Kernel k = parse(c.text);
-    for (const auto& sizes : c.sizes) {
-      const Scheduled s = make_schedule(k, size_class(k, sizes, target), target);
-      std::string what = c.name;
-      for (const auto& [symbol, n] : sizes) what += " " + symbol.str() + "=" + std::to_string(n);
-      runs.push_back({k, lower(s.kernel, s.schedule, target), sizes, what + "\n" + to_text(s.schedule)});
-    }
-  }
-  expect_machine_code(std::move(runs), target);
-}
+TEST_P(MachineCode, OfEveryKernel) { expect(kernel_samples(target)); }
 
 TEST_P(MachineCode, OfRandomSchedules) {
-  const Target target = make_target(GetParam());
-  if (!runs_here(target)) GTEST_SKIP() << "this machine has narrower registers";
-  std::vector<Sample> runs;
-  const char* from = std::getenv("PTO_FUZZ_FROM");
-  const uint32_t first = from ? static_cast<uint32_t>(std::atoi(from)) : 0;
-  for (uint32_t seed = first; seed < first + 40; seed++) {
-    Random random(seed * 2654435761u + 7);
-    const RandomKernel made = KernelMaker(random).make();
-    Schedule s = ScheduleMaker(random, made.kernel).make();
-    s.target = target.name;
-    try {
-      verify(made.kernel, s, target);
-    } catch (const Error&) {
-      continue;
-    }
-    runs.push_back({made.kernel, lower(made.kernel, s, target), made.sizes,
-                    "seed " + std::to_string(seed) + "\n" + to_text(made.kernel) + to_text(s)});
-  }
+  const auto runs = random_samples(target);
   ASSERT_GT(runs.size(), 5u);
-  expect_machine_code(std::move(runs), target);
+  expect(runs);
 }
 
-TEST_P(MachineCode, OfTemplates) {
-  const Target target = make_target(GetParam());
-  if (!runs_here(target)) GTEST_SKIP() << "this machine has narrower registers";
-  const char* const texts[] = {
-      "kernel f[N](x: f32[3, N]) -> (y: f32[3, N], p: i64[3, N]) { opaque sort {axis = 1, descending = true, "
-      "by_index = false} }",
-      "kernel f[N](x: u8[N, 2]) -> (y: u8[N, 2]) { opaque sort {axis = 0, descending = false, by_index = false} }",
-      "kernel f[N](x: f32[2, N, 2]) -> (y: f32[2, 5, 2], p: i64[2, 5, 2]) { opaque topk {k = 5, axis = 1, "
-      "largest = true} }",
-      "kernel f[N](x: f32[4, N], i: i64[9], u: f32[9, N]) -> (y: f32[4, N]) { opaque scatter {axis = 0, combine = "
-      "\"add\"} }",
-      "kernel f[N](x: i32[4, N], i: i64[2, N], u: i32[2, N]) -> (y: i32[4, N]) { opaque scatter {axis = 0, "
-      "combine = \"max\"} }",
-  };
-  std::vector<Sample> runs;
-  for (const char* text : texts) {
-    const Kernel k = parse(text);
-    for (int64_t n : {5, 17, 70}) {
-      const Sizes sizes = sizes_of({{"N", n}});
-      runs.push_back({k, lower(k, Schedule{k.name}, target), sizes, std::string(text) + " N=" + std::to_string(n)});
-    }
-  }
-  expect_machine_code(std::move(runs), target);
-}
+TEST_P(MachineCode, OfTemplates) { expect(template_samples(target)); }
 
-// What the generators must do with values that hardly any kernel has.
-TEST_P(MachineCode, OfUnusualStatements) {
-  const Target target = make_target(GetParam());
-  if (!runs_here(target)) GTEST_SKIP() << "this machine has narrower registers";
-  const char* const bodies[] = {
-      "y[k[ramp(0, 1, 4)]] = x[ramp(0, 1, 4)]",
-      "y[ramp(0, 1, 4) // broadcast(2, 4)] = x[ramp(0, 1, 4)]",
-      "y[1] = x[ramp(0, 1, 4)]",
-      "y[ramp(3, -1, 4)] = x[ramp(0, 1, 4)] if x[ramp(0, 1, 4)] < broadcast(f32(0), 4)",
-      "y[ramp(6, 1, 4)] = f32(5) if ramp(0, 1, 4) < broadcast(2, 4)",
-      "y[ramp(0, 1, 3)] = x[ramp(-1, 1, 3) if broadcast(0, 3) < ramp(0, 1, 3) else broadcast(f32(7), 3)]",
-      "y[0] = hreduce(Add, x[ramp(0, 1, 3)]) y[1] = hreduce(Max, x[ramp(0, 1, 4)])",
-      "alloc b: bool[4] private b[ramp(0, 1, 4)] = x[ramp(0, 1, 4)] < broadcast(f32(0), 4) "
-      "y[ramp(0, 2, 4)] = cast(f32, b[ramp(0, 1, 4)])",
-      "alloc h: bf16[4] private h[ramp(0, 1, 4)] = cast(bf16, x[ramp(0, 1, 4)] * broadcast(f32(1.0001), 4)) "
-      "y[ramp(0, 1, 4)] = cast(f32, h[ramp(0, 1, 4)] + h[ramp(0, 1, 4)])",
-      "for i in 1 .. 8 step 3 { y[i] = x[i % 4] // f32(3) y[i - 1] = x[i % 4] % f32(3) }",
-      "let v = y[0] y[0] = f32(1) y[1] = v",
-      "check k[ramp(0, 1, 4)] < broadcast(2, 4), 1 y[0] = f32(1)",
-      "alloc t: f32[2, 8] shared parallel i in 0 .. 8 { t[0, i] = y[i] + cast(f32, i) } barrier "
-      "parallel i in 0 .. 8 { y[i] = t[0, 7 - i] }",
-  };
-  const Kernel k = parse(
-      "kernel f[N](x: f32[4], k: i64[4]) -> (y: f32[8]) { axis i: 8 store y[i] = x[k[i // 2]] }");
-  std::vector<Sample> runs;
-  for (const char* body : bodies)
-    runs.push_back({k,
-                    parse_loop_text(std::string("loop f[N](x: f32[4], k: i64[4], out y: f32[8]) { ") + body +
-                                    " message \"first\" message \"second\" }"),
-                    sizes_of({{"N", 4}}), body});
-  expect_machine_code(std::move(runs), target);
-}
+TEST_P(MachineCode, OfUnusualStatements) { expect(unusual_samples()); }
 
 INSTANTIATE_TEST_SUITE_P(Targets, MachineCode, ::testing::Values("avx512", "avx2", "sse"),
                          [](const auto& info) { return std::string(info.param); });

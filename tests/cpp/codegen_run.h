@@ -1,0 +1,157 @@
+#pragma once
+// Generated code against loop programs: samples of all kinds, run by any number of workers.
+#include <functional>
+#include <iostream>
+
+#include "codegen/codegen.h"
+#include "loop_passes/pipeline.h"
+#include "loop_cases.h"
+#include "lower_check.h"
+#include "lower_random.h"
+#include "runtime/cpu/abi.h"
+#include "runtime/cpu/pool.h"
+
+namespace pto::testing {
+
+// A program with the sizes of a run.
+struct Sample {
+  Kernel kernel;
+  LoopProgram program;
+  Sizes sizes;
+  std::string what;
+};
+
+inline void execute(const LoopProgram& p, pto_kernel code, const std::vector<BufferPtr>& buffers, const Sizes& sizes,
+             int workers, std::string* error) {
+  std::vector<void*> pointers;
+  for (const auto& b : buffers) pointers.push_back(b->data);
+  std::vector<int64_t> values;
+  for (Symbol s : p.sizes) values.push_back(sizes.at(s));
+  const ScratchLayout scratch = scratch_layout(p);
+  int32_t failed = 0;
+  run_parallel(workers, eval_size(scratch.shared_bytes, sizes), eval_size(scratch.private_bytes, sizes), &failed,
+               [&](pto_worker& w) { code(pointers.data(), values.data(), &w); });
+  if (failed > 0) *error = p.messages[static_cast<size_t>(failed - 1)];
+}
+
+// The functions of programs, in their order. The programs may be replaced by those that are run.
+using Generate = std::function<std::vector<pto_kernel>(std::vector<LoopProgram>& programs, const Target& target)>;
+
+inline void expect_code(const std::vector<Sample>& runs, const Target& target, const Generate& generate) {
+  std::vector<LoopProgram> programs;
+  for (size_t i = 0; i < runs.size(); i++) {
+    programs.push_back(runs[i].program);
+    programs.back().name = Symbol("kernel_" + std::to_string(i));
+  }
+  const std::vector<pto_kernel> code = generate(programs, target);
+  ASSERT_EQ(code.size(), runs.size());
+  for (size_t i = 0; i < runs.size(); i++) {
+    const Sample& run = runs[i];
+    ASSERT_NE(code[i], nullptr);
+    const auto want = make_buffers(run.kernel, run.sizes);
+    std::string want_error;
+    interpret(run.program, want, run.sizes, &want_error);
+    // Where nothing is parallel, one worker runs it all.
+    for (int workers : {1, programs[i].parallel() ? 3 : 1}) {
+      const auto got = make_buffers(run.kernel, run.sizes);
+      std::string error;
+      execute(programs[i], code[i], got, run.sizes, workers, &error);
+      expect_same_bits(run.kernel, got, want, run.what + " by " + std::to_string(workers) + " workers");
+      EXPECT_EQ(error.empty(), want_error.empty()) << run.what << ": " << error << " / " << want_error;
+      if (::testing::Test::HasFailure()) {
+        std::cout << run.what << "\n" << to_text(programs[i]);
+        return;
+      }
+    }
+  }
+}
+
+inline std::vector<Sample> kernel_samples(const Target& target) {
+  std::vector<Sample> runs;
+  for (const auto& c : kernel_cases()) {
+    const Kernel k = parse(c.text);
+    for (const auto& sizes : c.sizes) {
+      const Scheduled s = make_schedule(k, size_class(k, sizes, target), target);
+      std::string what = c.name;
+      for (const auto& [symbol, n] : sizes) what += " " + symbol.str() + "=" + std::to_string(n);
+      runs.push_back({k, lower(s.kernel, s.schedule, target), sizes, what + "\n" + to_text(s.schedule)});
+    }
+  }
+  return runs;
+}
+
+inline std::vector<Sample> random_samples(const Target& target) {
+  std::vector<Sample> runs;
+  const char* from = std::getenv("PTO_FUZZ_FROM");
+  const uint32_t first = from ? static_cast<uint32_t>(std::atoi(from)) : 0;
+  for (uint32_t seed = first; seed < first + 40; seed++) {
+    Random random(seed * 2654435761u + 7);
+    const RandomKernel made = KernelMaker(random).make();
+    Schedule s = ScheduleMaker(random, made.kernel).make();
+    s.target = target.name;
+    try {
+      verify(made.kernel, s, target);
+    } catch (const Error&) {
+      continue;
+    }
+    runs.push_back({made.kernel, lower(made.kernel, s, target), made.sizes,
+                    "seed " + std::to_string(seed) + "\n" + to_text(made.kernel) + to_text(s)});
+  }
+  return runs;
+}
+
+inline std::vector<Sample> template_samples(const Target& target) {
+  const char* const texts[] = {
+      "kernel f[N](x: f32[3, N]) -> (y: f32[3, N], p: i64[3, N]) { opaque sort {axis = 1, descending = true, "
+      "by_index = false} }",
+      "kernel f[N](x: u8[N, 2]) -> (y: u8[N, 2]) { opaque sort {axis = 0, descending = false, by_index = false} }",
+      "kernel f[N](x: f32[2, N, 2]) -> (y: f32[2, 5, 2], p: i64[2, 5, 2]) { opaque topk {k = 5, axis = 1, "
+      "largest = true} }",
+      "kernel f[N](x: f32[4, N], i: i64[9], u: f32[9, N]) -> (y: f32[4, N]) { opaque scatter {axis = 0, combine = "
+      "\"add\"} }",
+      "kernel f[N](x: i32[4, N], i: i64[2, N], u: i32[2, N]) -> (y: i32[4, N]) { opaque scatter {axis = 0, "
+      "combine = \"max\"} }",
+  };
+  std::vector<Sample> runs;
+  for (const char* text : texts) {
+    const Kernel k = parse(text);
+    for (int64_t n : {5, 17, 70}) {
+      const Sizes sizes = sizes_of({{"N", n}});
+      runs.push_back({k, lower(k, Schedule{k.name}, target), sizes, std::string(text) + " N=" + std::to_string(n)});
+    }
+  }
+  return runs;
+}
+
+// What the generators must do with values that hardly any kernel has.
+inline std::vector<Sample> unusual_samples() {
+  const char* const bodies[] = {
+      "y[k[ramp(0, 1, 4)]] = x[ramp(0, 1, 4)]",
+      "y[ramp(0, 1, 4) // broadcast(2, 4)] = x[ramp(0, 1, 4)]",
+      "y[1] = x[ramp(0, 1, 4)]",
+      "y[ramp(3, -1, 4)] = x[ramp(0, 1, 4)] if x[ramp(0, 1, 4)] < broadcast(f32(0), 4)",
+      "y[ramp(6, 1, 4)] = f32(5) if ramp(0, 1, 4) < broadcast(2, 4)",
+      "y[ramp(0, 1, 3)] = x[ramp(-1, 1, 3) if broadcast(0, 3) < ramp(0, 1, 3) else broadcast(f32(7), 3)]",
+      "y[0] = hreduce(Add, x[ramp(0, 1, 3)]) y[1] = hreduce(Max, x[ramp(0, 1, 4)])",
+      "alloc b: bool[4] private b[ramp(0, 1, 4)] = x[ramp(0, 1, 4)] < broadcast(f32(0), 4) "
+      "y[ramp(0, 2, 4)] = cast(f32, b[ramp(0, 1, 4)])",
+      "alloc h: bf16[4] private h[ramp(0, 1, 4)] = cast(bf16, x[ramp(0, 1, 4)] * broadcast(f32(1.0001), 4)) "
+      "y[ramp(0, 1, 4)] = cast(f32, h[ramp(0, 1, 4)] + h[ramp(0, 1, 4)])",
+      "for i in 1 .. 8 step 3 { y[i] = x[i % 4] // f32(3) y[i - 1] = x[i % 4] % f32(3) }",
+      "let v = y[0] y[0] = f32(1) y[1] = v",
+      "check k[ramp(0, 1, 4)] < broadcast(2, 4), 1 y[0] = f32(1)",
+      "alloc t: f32[2, 8] shared parallel i in 0 .. 8 { t[0, i] = y[i] + cast(f32, i) } barrier "
+      "parallel i in 0 .. 8 { y[i] = t[0, 7 - i] }",
+  };
+  const Kernel k = parse(
+      "kernel f[N](x: f32[4], k: i64[4]) -> (y: f32[8]) { axis i: 8 store y[i] = x[k[i // 2]] }");
+  std::vector<Sample> runs;
+  for (const char* body : bodies)
+    runs.push_back({k,
+                    parse_loop_text(std::string("loop f[N](x: f32[4], k: i64[4], out y: f32[8]) { ") + body +
+                                    " message \"first\" message \"second\" }"),
+                    sizes_of({{"N", 4}}), body});
+  return runs;
+}
+
+}  // namespace pto::testing
