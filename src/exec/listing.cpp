@@ -65,7 +65,7 @@ class Specialiser {
       schedules_[name].push_back(std::move(made.schedule));
       return;
     }
-    const bool passed = level_ == "llvm" || level_ == "asm";
+    const bool passed = level_ == "loop.lowered" || level_ == "llvm" || level_ == "asm";
     LoopProgram loop = passed ? finished(source, options_) : lowered(source, options_);
     loop.name = name;
     loops_.emplace(name, std::move(loop));
