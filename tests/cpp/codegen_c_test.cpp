@@ -62,6 +62,7 @@ TEST_P(GeneratedC, OfEveryKernel) { expect(kernel_samples(target)); }
 TEST_P(GeneratedC, OfRandomSchedules) { expect(random_samples(target)); }
 TEST_P(GeneratedC, OfTemplates) { expect(template_samples(target)); }
 TEST_P(GeneratedC, OfUnusualStatements) { expect(unusual_samples()); }
+TEST_P(GeneratedC, OfOperations) { expect(operation_samples()); }
 
 INSTANTIATE_TEST_SUITE_P(Targets, GeneratedC, ::testing::Values("avx512", "sse"),
                          [](const auto& info) { return std::string(info.param); });

@@ -2,6 +2,7 @@
 // Generated code against loop programs: samples of all kinds, run by any number of workers.
 #include <functional>
 #include <iostream>
+#include <limits>
 
 #include "codegen/codegen.h"
 #include "loop_passes/pipeline.h"
@@ -19,6 +20,13 @@ struct Sample {
   LoopProgram program;
   Sizes sizes;
   std::string what;
+  std::vector<BufferPtr> inputs = {};   // instead of those that are made for the kernel
+
+  std::vector<BufferPtr> buffers() const {
+    std::vector<BufferPtr> out = make_buffers(kernel, sizes);
+    for (size_t i = 0; i < inputs.size(); i++) out[i] = inputs[i];
+    return out;
+  }
 };
 
 inline void execute(const LoopProgram& p, pto_kernel code, const std::vector<BufferPtr>& buffers, const Sizes& sizes,
@@ -48,12 +56,12 @@ inline void expect_code(const std::vector<Sample>& runs, const Target& target, c
   for (size_t i = 0; i < runs.size(); i++) {
     const Sample& run = runs[i];
     ASSERT_NE(code[i], nullptr);
-    const auto want = make_buffers(run.kernel, run.sizes);
+    const auto want = run.buffers();
     std::string want_error;
     interpret(run.program, want, run.sizes, &want_error);
     // Where nothing is parallel, one worker runs it all.
     for (int workers : {1, programs[i].parallel() ? 3 : 1}) {
-      const auto got = make_buffers(run.kernel, run.sizes);
+      const auto got = run.buffers();
       std::string error;
       execute(programs[i], code[i], got, run.sizes, workers, &error);
       expect_same_bits(run.kernel, got, want, run.what + " by " + std::to_string(workers) + " workers");
@@ -152,6 +160,87 @@ inline std::vector<Sample> unusual_samples() {
                                     " message \"first\" message \"second\" }"),
                     sizes_of({{"N", 4}}), body});
   return runs;
+}
+
+// Values at which operations differ from one another.
+inline std::vector<Scalar> edges(DType type) {
+  std::vector<Scalar> out;
+  if (type == DType::Bool) return {Scalar::from_bool(false), Scalar::from_bool(true)};
+  for (double x : {0.0, 1.0, 2.0, 3.0, 7.0, 60.0}) out.push_back(Scalar::from_double(type, x));
+  if (is_float(type)) {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    for (double x : {-0.0, -1.0, -2.5, 0.5, 1.5, 1e-3, 3.4e38, 5e-39, -1e10, 6.1e-5, 65519.0, 1e300, -inf, inf,
+                     inf - inf, 2147483648.0, -9.3e18, 127.6, 1.0 + 1.0 / 4096})
+      out.push_back(Scalar::from_double(type, x));
+    return out;
+  }
+  const int width = size_of(type) * 8;
+  for (int64_t n : {int64_t{-1}, int64_t{-7}, int64_t{width}, int64_t{1} << (width - 1),
+                    (int64_t{1} << (width - 1)) - 1, int64_t{0x0123456789ABCDEF}})
+    out.push_back(Scalar::from_int(type, n));
+  return out;
+}
+
+// A parameter of a program that reads a[i] and a[j], and what it holds there.
+struct Cell {
+  std::string name;
+  std::function<Expr(const Expr& x, const Expr& y)> value;
+};
+
+// For each type one program with all operations of pairs of values, on scalars and on vectors.
+inline std::vector<Sample> operation_samples() {
+  std::vector<Sample> out;
+  for (DType type : all_dtypes()) {
+    std::vector<Cell> cells;
+    for (Op op : {Op::Add, Op::Sub, Op::Mul, Op::FloorDiv, Op::Mod, Op::Min, Op::Max, Op::Neg, Op::Abs, Op::And,
+                  Op::Or, Op::Xor, Op::Not, Op::Shl, Op::Shr, Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Div, Op::Floor,
+                  Op::Ceil, Op::Trunc, Op::Round, Op::Sqrt, Op::Fma, Op::CopySign}) {
+      const OpInfo& o = info(op);
+      if (o.cls == OpClass::bits ? is_float(type) : o.cls == OpClass::Float && !is_float(type)) continue;
+      const bool shifts = op == Op::Shl || op == Op::Shr;
+      const bool orders = o.cls == OpClass::cmp || o.cls == OpClass::bits || op == Op::Add || op == Op::Mul ||
+                          op == Op::Min || op == Op::Max;
+      if (type == DType::Bool && (shifts || !orders)) continue;
+      cells.push_back({std::string(o.id), [op, arity = o.arity](const Expr& x, const Expr& y) {
+                         Exprs args{x, y, x};
+                         args.resize(static_cast<size_t>(arity));
+                         return make(op, std::move(args));
+                       }});
+    }
+    for (DType to : all_dtypes())
+      if (to != type)
+        cells.push_back({"to_" + std::string(name(to)), [to](const Expr& x, const Expr&) { return cast(to, x); }});
+
+    const std::vector<Scalar> values = edges(type);
+    const auto n = static_cast<int64_t>(values.size());
+    Sample s;
+    s.what = "operations on " + std::string(name(type));
+    const BufferPtr a = make_buffer(type, {n});
+    for (int64_t i = 0; i < n; i++) values[static_cast<size_t>(i)].to_bytes(static_cast<char*>(a->data) + i * size_of(type));
+    s.inputs = {a};
+    std::vector<StmtPtr> scalars, vectors;
+    const auto add = [&](Symbol param, DType dtype, int64_t rows) {
+      s.kernel.params.push_back({param, dtype, {Expr(rows), Expr(n)}, rows > 0});
+      s.program.params.push_back({param, dtype, {Expr(rows), Expr(n)}, rows > 0});
+    };
+    add(Symbol("a"), type, 0);
+    s.kernel.params[0].shape = s.program.params[0].shape = {Expr(n)};
+    const Expr i = var("i"), j = var("j"), lanes = ramp(Expr(0), Expr(1), static_cast<int>(n));
+    const Expr x = load(Symbol("a"), type, {i}), y = load(Symbol("a"), type, {j});
+    const Expr all = load(Symbol("a"), type, {lanes});
+    for (const auto& c : cells) {
+      const Symbol one(c.name + ".scalars"), many(c.name + ".vectors");
+      const Expr of_scalars = c.value(x, y), of_vectors = c.value(all, broadcast(x, static_cast<int>(n)));
+      add(one, of_scalars.type(), n);
+      add(many, of_scalars.type(), n);
+      scalars.push_back(store(one, {i, j}, of_scalars));
+      vectors.push_back(store(many, {i, lanes}, of_vectors));
+    }
+    vectors.push_back(for_loop(ForKind::Serial, Symbol("j"), Expr(0), Expr(n), Expr(1), std::move(scalars)));
+    s.program.body = {for_loop(ForKind::Serial, Symbol("i"), Expr(0), Expr(n), Expr(1), std::move(vectors))};
+    out.push_back(std::move(s));
+  }
+  return out;
 }
 
 }  // namespace pto::testing
