@@ -169,9 +169,8 @@ Expr fold_structural(const Expr& e) {
     case Op::LoadIf:
       if (always(e.arg(0), false) && may_show(e.arg(1))) return e.arg(1);
       if (always(e.arg(0), true)) {
-        Exprs index = e.indices();
-        for (auto& i : index) i = broadcast(i, e.lanes());
-        return load(e.symbol(), e.type(), std::move(index));
+        const Expr r = load(e.symbol(), e.type(), e.indices());
+        return r.lanes() == e.lanes() ? r : broadcast(r, e.lanes());
       }
       return e;
     case Op::Ramp: return is_zero(e.arg(1)) ? broadcast(e.arg(0), e.lanes()) : e;
