@@ -37,7 +37,7 @@ Expr renamed_node(const Expr& e, const Renaming& names);
 class Names {
  public:
   explicit Names(const LoopProgram& p);
-  Symbol fresh(const std::string& base);   // base, base.1, base.2, ...
+  Symbol fresh(const std::string& base);  // base, base.1, base.2, ...
   bool add(Symbol name) { return used_.insert(name).second; }
 
  private:

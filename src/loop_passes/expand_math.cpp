@@ -24,7 +24,7 @@ class Expander {
   Expr expanded(Stmts& out, const Expr& e) {
     if (e.is_const() || e.is_var()) return e;
     const Expr r = as_computed(e);
-    std::unordered_map<Expr, Expr, ExprHash> added;   // products in sums, and their names
+    std::unordered_map<Expr, Expr, ExprHash> added;  // products in sums, and their names
     visit(r, [&](const Expr& n) {
       if (!is_float(n.type()) || (n.op() != Op::Add && n.op() != Op::Sub)) return;
       for (const auto& a : n.args()) {

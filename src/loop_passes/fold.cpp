@@ -75,7 +75,7 @@ Expr fold_compared_lanes(const Expr& e) {
 }
 
 struct Strided {
-  Expr base, stride;   // empty: not a ramp or a scalar in all lanes
+  Expr base, stride;  // empty: not a ramp or a scalar in all lanes
 };
 Strided strided(const Expr& e) {
   if (e.op() == Op::Ramp) return {e.arg(0), e.arg(1)};
@@ -206,7 +206,7 @@ Expr sum_expr(const Sum& s) {
   const auto add = [&](const Expr& e) { total = total ? total + e : e; };
   for (const auto& [term, factor] : s.terms)
     if (factor > 0) add(scaled(term, factor));
-  const bool negative = !total && s.constant != 0;   // the constant goes first
+  const bool negative = !total && s.constant != 0;  // the constant goes first
   if (negative) total = Expr(s.constant);
   for (const auto& [term, factor] : s.terms) {
     if (factor >= 0) continue;
@@ -239,7 +239,7 @@ Expr fold_node(const Expr& e) {
   }
   const DType operands = e.arg(0).type();
   if (is_float(operands)) return e;
-  if (lanes) {   // one operation for all lanes
+  if (lanes) {  // one operation for all lanes
     Exprs scalars;
     for (const auto& a : e.args()) scalars.push_back(a.arg(0));
     return broadcast(fold_node(make(e.op(), std::move(scalars))), e.lanes());

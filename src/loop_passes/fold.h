@@ -13,7 +13,7 @@ Expr fold(const Expr& e);
 
 // A sum of i64 scalars: terms with factors, and a constant.
 struct Sum {
-  std::vector<std::pair<Expr, int64_t>> terms;   // in order of appearance
+  std::vector<std::pair<Expr, int64_t>> terms;  // in order of appearance
   int64_t constant = 0;
 };
 Sum sum_of(const Expr& e);

@@ -9,7 +9,7 @@
 namespace pto::passes {
 namespace {
 
-constexpr int kPinned = 1 << 20;   // reads memory: stays in its statement
+constexpr int kPinned = 1 << 20;  // reads memory: stays in its statement
 
 class Hoister {
  public:
@@ -109,8 +109,7 @@ class Hoister {
         const Expr& term = sum.terms[i].first;
         total.terms.emplace_back(outside ? term : moved(term, done), sum.terms[i].second);
       }
-      const bool trivial = total.terms.size() == 1 && total.terms[0].second == 1 &&
-                           total.terms[0].first.is_var();
+      const bool trivial = total.terms.size() == 1 && total.terms[0].second == 1 && total.terms[0].first.is_var();
       if (outside && first < i && !trivial) {
         const Expr part = sum_expr(total);
         total.terms = {{part.is_const() ? part : named(part), 1}};
@@ -146,8 +145,8 @@ class Hoister {
 
   Names names_;
   std::vector<Frame> frames_;
-  std::unordered_map<Symbol, int> home_;                // the frame that binds a variable
-  std::unordered_map<Expr, int, ExprHash> homes_;       // of expressions; names are unique
+  std::unordered_map<Symbol, int> home_;           // the frame that binds a variable
+  std::unordered_map<Expr, int, ExprHash> homes_;  // of expressions; names are unique
 };
 
 }  // namespace

@@ -14,14 +14,13 @@ namespace pto {
 struct LoopPass {
   std::string name;
   std::string doc;
-  bool required;       // machine code needs it
+  bool required;  // machine code needs it
   LoopProgram (*run)(const LoopProgram&, const Target&);
 };
 const std::vector<LoopPass>& loop_passes();
 // Runs the list; `off` names passes to leave out (a required one is refused with pto::Error).
 // `after` is called with each pass's name and result.
-LoopProgram run_loop_passes(LoopProgram program, const Target& target,
-                            const std::set<std::string>& off = {},
+LoopProgram run_loop_passes(LoopProgram program, const Target& target, const std::set<std::string>& off = {},
                             const std::function<void(const std::string&, const LoopProgram&)>& after = {});
 
 }  // namespace pto

@@ -27,8 +27,10 @@ class Simplifier {
     const StmtPtr r = with_exprs(s, [&](const Expr& e) { return expr(e); });
     switch (r->kind) {
       case StmtKind::Let:
-        if (is_plain(r->value)) known_.vars[r->name] = r->value;
-        else out.push_back(r);
+        if (is_plain(r->value))
+          known_.vars[r->name] = r->value;
+        else
+          out.push_back(r);
         return;
       case StmtKind::If:
         if (always(r->value, true)) return splice(out, body(s->body));
@@ -49,7 +51,7 @@ class Simplifier {
   }
 
   void loop(Stmts& out, const StmtPtr& s, const Stmts& inside) {
-    const bool shared = s->for_kind == ForKind::Parallel;   // an iteration is one worker's
+    const bool shared = s->for_kind == ForKind::Parallel;  // an iteration is one worker's
     if (s->lo == s->hi) return;
     if (s->lo.is_const() && s->hi.is_const()) {
       if (s->hi.as_int() <= s->lo.as_int()) return;

@@ -39,7 +39,7 @@ class Renamer {
   }
 
   StmtPtr bind(const StmtPtr& s) {
-    if (taken_.insert(s->name).second) {   // the name means itself again
+    if (taken_.insert(s->name).second) {  // the name means itself again
       renaming_.vars.erase(s->name);
       renaming_.buffers.erase(s->name);
       return s;
@@ -59,14 +59,12 @@ class Renamer {
   }
 
   Names names_;
-  std::unordered_set<Symbol> taken_;   // by what stands before
+  std::unordered_set<Symbol> taken_;  // by what stands before
   Renaming renaming_;
 };
 
 }  // namespace
 
-LoopProgram unique_names(const LoopProgram& program) {
-  return with_body(program, Renamer(program).body(program.body));
-}
+LoopProgram unique_names(const LoopProgram& program) { return with_body(program, Renamer(program).body(program.body)); }
 
 }  // namespace pto::passes

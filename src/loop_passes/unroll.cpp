@@ -8,7 +8,7 @@
 namespace pto::passes {
 namespace {
 
-constexpr int64_t kMostStatements = 4096;   // that one loop may become, if it need not be unrolled
+constexpr int64_t kMostStatements = 4096;  // that one loop may become, if it need not be unrolled
 
 int64_t trips(const Stmt& s) {
   PTO_CHECK(s.lo.is_const() && s.hi.is_const() && s.step.is_const(), "loop_passes/unroll",
@@ -85,7 +85,7 @@ class Unroller {
     const bool copying = copying_;
     for (int64_t i = 0; i < n; i++) {
       renaming_ = outside;
-      copying_ = copying || i > 0;   // the first copy keeps the names
+      copying_ = copying || i > 0;  // the first copy keeps the names
       renaming_.vars[s->name] = Expr(s->lo.as_int() + i * s->step.as_int());
       append(out, body(s->body));
     }

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "codegen/codegen.h"
-#include "loop_passes/pipeline.h"
 #include "loop_cases.h"
+#include "loop_passes/pipeline.h"
 #include "lower_check.h"
 #include "lower_random.h"
 #include "runtime/cpu/abi.h"
@@ -20,7 +20,7 @@ struct Sample {
   LoopProgram program;
   Sizes sizes;
   std::string what;
-  std::vector<BufferPtr> inputs = {};   // instead of those that are made for the kernel
+  std::vector<BufferPtr> inputs = {};  // instead of those that are made for the kernel
 
   std::vector<BufferPtr> buffers() const {
     std::vector<BufferPtr> out = make_buffers(kernel, sizes);
@@ -30,7 +30,7 @@ struct Sample {
 };
 
 inline void execute(const LoopProgram& p, pto_kernel code, const std::vector<BufferPtr>& buffers, const Sizes& sizes,
-             int workers, std::string* error) {
+                    int workers, std::string* error) {
   std::vector<void*> pointers;
   for (const auto& b : buffers) pointers.push_back(b->data);
   std::vector<int64_t> values;
@@ -151,8 +151,7 @@ inline std::vector<Sample> unusual_samples() {
       "alloc t: f32[2, 8] shared parallel i in 0 .. 8 { t[0, i] = y[i] + cast(f32, i) } barrier "
       "parallel i in 0 .. 8 { y[i] = t[0, 7 - i] }",
   };
-  const Kernel k = parse(
-      "kernel f[N](x: f32[4], k: i64[4]) -> (y: f32[8]) { axis i: 8 store y[i] = x[k[i // 2]] }");
+  const Kernel k = parse("kernel f[N](x: f32[4], k: i64[4]) -> (y: f32[8]) { axis i: 8 store y[i] = x[k[i // 2]] }");
   std::vector<Sample> runs;
   for (const char* body : bodies)
     runs.push_back({k,
@@ -192,9 +191,9 @@ inline std::vector<Sample> operation_samples() {
   std::vector<Sample> out;
   for (DType type : all_dtypes()) {
     std::vector<Cell> cells;
-    for (Op op : {Op::Add, Op::Sub, Op::Mul, Op::FloorDiv, Op::Mod, Op::Min, Op::Max, Op::Neg, Op::Abs, Op::And,
-                  Op::Or, Op::Xor, Op::Not, Op::Shl, Op::Shr, Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Div, Op::Floor,
-                  Op::Ceil, Op::Trunc, Op::Round, Op::Sqrt, Op::Fma, Op::CopySign}) {
+    for (Op op : {Op::Add, Op::Sub, Op::Mul,   Op::FloorDiv, Op::Mod,   Op::Min,   Op::Max,  Op::Neg, Op::Abs,
+                  Op::And, Op::Or,  Op::Xor,   Op::Not,      Op::Shl,   Op::Shr,   Op::Eq,   Op::Ne,  Op::Lt,
+                  Op::Le,  Op::Div, Op::Floor, Op::Ceil,     Op::Trunc, Op::Round, Op::Sqrt, Op::Fma, Op::CopySign}) {
       const OpInfo& o = info(op);
       if (o.cls == OpClass::bits ? is_float(type) : o.cls == OpClass::Float && !is_float(type)) continue;
       const bool shifts = op == Op::Shl || op == Op::Shr;
@@ -216,7 +215,8 @@ inline std::vector<Sample> operation_samples() {
     Sample s;
     s.what = "operations on " + std::string(name(type));
     const BufferPtr a = make_buffer(type, {n});
-    for (int64_t i = 0; i < n; i++) values[static_cast<size_t>(i)].to_bytes(static_cast<char*>(a->data) + i * size_of(type));
+    for (int64_t i = 0; i < n; i++)
+      values[static_cast<size_t>(i)].to_bytes(static_cast<char*>(a->data) + i * size_of(type));
     s.inputs = {a};
     std::vector<StmtPtr> scalars, vectors;
     const auto add = [&](Symbol param, DType dtype, int64_t rows) {

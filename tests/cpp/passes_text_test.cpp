@@ -43,8 +43,7 @@ const PassCase kCases[] = {
     {"vectorise", "one_place_keeps_the_last", "vector i in 0 .. 4 { y[0, 0] = x[0, i] }",
      "y[broadcast(0, 4), 0] = x[0, ramp(0, 1, 4)]"},
 
-    {"unroll", "copies_with_names_of_their_own",
-     "unroll i in 0 .. 6 step 3 { let a = x[0, i + 1] y[0, i] = a }",
+    {"unroll", "copies_with_names_of_their_own", "unroll i in 0 .. 6 step 3 { let a = x[0, i + 1] y[0, i] = a }",
      "let a = x[0, 1] y[0, 0] = a let a.1 = x[0, 4] y[0, 3] = a.1"},
     {"unroll", "nested", "unroll i in 0 .. 2 { unroll j in 0 .. 2 { let a = x[i, j] y[i, j] = a } }",
      "let a = x[0, 0] y[0, 0] = a let a.1 = x[0, 1] y[0, 1] = a.1 let a.2 = x[1, 0] y[1, 0] = a.2 let a.3 = x[1, 1] "
@@ -53,8 +52,7 @@ const PassCase kCases[] = {
      "y[0, 0] = x[0, 0] y[0, 1] = x[0, 1]"},
     {"unroll", "too_many_copies_stay_a_loop", "unroll i in 0 .. 9999 { y[0, i % N] = x[0, 0] }",
      "for i in 0 .. 9999 { y[0, i % N] = x[0, 0] }"},
-    {"unroll", "blocks_of_memory",
-     "unroll i in 0 .. 2 { alloc t: f32[1] private t[0] = x[0, i] y[0, i] = t[0] }",
+    {"unroll", "blocks_of_memory", "unroll i in 0 .. 2 { alloc t: f32[1] private t[0] = x[0, i] y[0, i] = t[0] }",
      "alloc t: f32[1] private t[0] = x[0, 0] y[0, 0] = t[0] alloc t.1: f32[1] private t.1[0] = x[0, 1] y[0, 1] = "
      "t.1[0]"},
 
@@ -76,15 +74,13 @@ const PassCase kCases[] = {
     {"simplify", "floats_are_left_alone", "y[0, 0] = x[0, 0] * f32(0) + (x[0, 1] - x[0, 1])",
      "y[0, 0] = x[0, 0] * f32(0) + (x[0, 1] - x[0, 1])"},
 
-    {"hoist", "invariant_arithmetic",
-     "for i in 0 .. M { for j in 0 .. N { if i * N + 2 < j { y[i, j] = x[i, j] } } }",
+    {"hoist", "invariant_arithmetic", "for i in 0 .. M { for j in 0 .. N { if i * N + 2 < j { y[i, j] = x[i, j] } } }",
      "for i in 0 .. M { let at = i * N + 2 for j in 0 .. N { if at < j { y[i, j] = x[i, j] } } }"},
     {"hoist", "outer_terms_first", "for i in 0 .. M { for j in 0 .. N { y[i, (j + i * 2) % N] = x[i, j] } }",
      "for i in 0 .. M { let at = i * 2 for j in 0 .. N { y[i, (at + j) % N] = x[i, j] } }"},
     {"hoist", "reads_stay", "for i in 0 .. M { for j in 0 .. N { y[i, k[i] % N] = x[i, j] } }",
      "for i in 0 .. M { for j in 0 .. N { y[i, k[i] % N] = x[i, j] } }"},
-    {"hoist", "once_for_all_uses",
-     "for j in 0 .. 3 { y[0, j] = x[0, (N - 1) // 2] y[1, j] = x[1, (N - 1) // 2] }",
+    {"hoist", "once_for_all_uses", "for j in 0 .. 3 { y[0, j] = x[0, (N - 1) // 2] y[1, j] = x[1, (N - 1) // 2] }",
      "let at = (N - 1) // 2 for j in 0 .. 3 { y[0, j] = x[0, at] y[1, j] = x[1, at] }"},
 
     {"dead_code", "lets", "let a = x[0, 0] let b = a + f32(1) y[0, 0] = f32(2)", "y[0, 0] = f32(2)"},
@@ -97,9 +93,9 @@ const PassCase kCases[] = {
 
     {"flatten", "rows", "for i in 0 .. M { y[i, ramp(2, 1, 4)] = x[i, ramp(2, 1, 4)] }",
      "for i in 0 .. M { y[ramp(i * N + 2, 1, 4)] = x[ramp(i * N + 2, 1, 4)] }"},
-    {"flatten", "columns", "y[ramp(0, 1, 3), 1] = x[ramp(0, 1, 3), k[0]]",
-     "y[ramp(1, N, 3)] = x[ramp(k[0], N, 3)]"},
-    {"flatten", "blocks", "alloc t: f32[2, 3] private alloc s: f32[] register s[] = f32(1) t[1, 2] = s[] y[0, 0] = t[1, 2]",
+    {"flatten", "columns", "y[ramp(0, 1, 3), 1] = x[ramp(0, 1, 3), k[0]]", "y[ramp(1, N, 3)] = x[ramp(k[0], N, 3)]"},
+    {"flatten", "blocks",
+     "alloc t: f32[2, 3] private alloc s: f32[] register s[] = f32(1) t[1, 2] = s[] y[0, 0] = t[1, 2]",
      "alloc t: f32[6] private alloc s: f32[1] register s[0] = f32(1) t[5] = s[0] y[0] = t[5]"},
 };
 
@@ -142,7 +138,8 @@ TEST(LoopPasses, TextToText) {
 
 TEST(LoopPasses, EveryPassHasCases) {
   for (const auto& p : loop_passes()) {
-    const bool found = std::any_of(std::begin(kCases), std::end(kCases), [&](const auto& c) { return p.name == c.pass; });
+    const bool found =
+        std::any_of(std::begin(kCases), std::end(kCases), [&](const auto& c) { return p.name == c.pass; });
     EXPECT_TRUE(found) << p.name;
   }
 }
@@ -151,8 +148,8 @@ TEST(LoopPasses, CanBeLeftOut) {
   const LoopProgram p = parse_loop_text(std::string(kShaped) + "let a = x[0, 0] y[0, 1 + 2] = x[0, 1] }");
   const auto texts = [&](const std::set<std::string>& off) {
     std::vector<std::string> names;
-    const LoopProgram out = run_loop_passes(p, make_target("sse"), off,
-                                            [&](const std::string& name, const LoopProgram&) { names.push_back(name); });
+    const LoopProgram out = run_loop_passes(
+        p, make_target("sse"), off, [&](const std::string& name, const LoopProgram&) { names.push_back(name); });
     return std::make_pair(to_text(out), names);
   };
   EXPECT_EQ(texts({}).second.size(), loop_passes().size());

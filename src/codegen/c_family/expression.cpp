@@ -11,8 +11,8 @@ namespace {
 constexpr const char* kWhere = "codegen/c_family";
 
 // How tightly C's operators bind.
-constexpr int kPrimary = 16, kUnary = 15, kProduct = 13, kSum = 12, kOrder = 10, kEquality = 9, kAnd = 8,
-              kXor = 7, kOr = 6, kTernary = 3;
+constexpr int kPrimary = 16, kUnary = 15, kProduct = 13, kSum = 12, kOrder = 10, kEquality = 9, kAnd = 8, kXor = 7,
+              kOr = 6, kTernary = 3;
 
 int binding_of(const std::string& op) {
   if (op == "*" || op == "/" || op == "%") return kProduct;
@@ -177,9 +177,9 @@ Renderer::Text Renderer::fresh_text(const Expr& e) {
     case Op::Ramp: {
       if (!is_index(e)) {
         const Text base = render(e.arg(0)), stride = render(e.arg(1));
-        const std::string type(c_type(e.type())), steps = is_float(e.type())
-            ? "(" + type + ")lane * " + within(e.arg(1), kUnary)
-            : prelude_.op(Op::Mul, e.type()) + "((" + type + ")lane, " + stride.text + ")";
+        const std::string type(c_type(e.type())),
+            steps = is_float(e.type()) ? "(" + type + ")lane * " + within(e.arg(1), kUnary)
+                                       : prelude_.op(Op::Mul, e.type()) + "((" + type + ")lane, " + stride.text + ")";
         if (is_float(e.type())) return {within(e.arg(0), kSum) + " + " + steps, kSum};
         return {prelude_.op(Op::Add, e.type()) + "(" + base.text + ", " + steps + ")", kPrimary};
       }
@@ -193,9 +193,9 @@ Renderer::Text Renderer::fresh_text(const Expr& e) {
                   within(e.arg(1), kTernary),
               kTernary};
     case Op::Select:
-      return {within(e.arg(0), kTernary + 1) + " ? " + within(e.arg(1), kTernary + 1) + " : " +
-                  within(e.arg(2), kTernary),
-              kTernary};
+      return {
+          within(e.arg(0), kTernary + 1) + " ? " + within(e.arg(1), kTernary + 1) + " : " + within(e.arg(2), kTernary),
+          kTernary};
     case Op::Cast: {
       const DType from = e.arg(0).type(), to = e.type();
       if (const std::string f = prelude_.cast(from, to); !f.empty()) return {f + "(" + text(e.arg(0)) + ")", kPrimary};

@@ -30,13 +30,14 @@ constexpr const char* kInterface =
 // The program's name, as far as C allows: letters, and not what its library declares.
 std::string function_name(const LoopProgram& p, std::unordered_set<std::string>& taken) {
   static const std::unordered_set<std::string> declared = {
-      "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf",
-      "erfc", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmax", "fmin", "fmod", "gamma", "hypot", "index",
-      "log", "log10", "log1p", "log2", "logb", "main", "pow", "remainder", "rint", "round", "scalb", "sin", "sinh",
-      "sqrt", "tan", "tanh", "trunc", "double", "float", "int", "long", "short", "for", "if", "else", "while",
-      "do", "switch", "case", "default", "static", "const", "return", "union", "struct", "auto", "bool", "true",
-      "false", "inline", "signed", "unsigned", "register", "void", "volatile", "char", "enum", "extern", "goto",
-      "break", "continue", "sizeof", "typedef", "restrict"};
+      "acos",     "acosh", "asin",  "asinh",     "atan",  "atan2",   "atanh",    "cbrt",     "ceil",     "copysign",
+      "cos",      "cosh",  "erf",   "erfc",      "exp",   "exp2",    "expm1",    "fabs",     "floor",    "fma",
+      "fmax",     "fmin",  "fmod",  "gamma",     "hypot", "index",   "log",      "log10",    "log1p",    "log2",
+      "logb",     "main",  "pow",   "remainder", "rint",  "round",   "scalb",    "sin",      "sinh",     "sqrt",
+      "tan",      "tanh",  "trunc", "double",    "float", "int",     "long",     "short",    "for",      "if",
+      "else",     "while", "do",    "switch",    "case",  "default", "static",   "const",    "return",   "union",
+      "struct",   "auto",  "bool",  "true",      "false", "inline",  "signed",   "unsigned", "register", "void",
+      "volatile", "char",  "enum",  "extern",    "goto",  "break",   "continue", "sizeof",   "typedef",  "restrict"};
   std::string name = p.name.str();
   for (auto& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
@@ -84,7 +85,8 @@ std::string c_generate(const std::vector<LoopProgram>& programs, const Target& t
     for (const auto& pass : loop_passes())
       if (pass.name != "unroll" && pass.name != "hoist") p = pass.run(p, target);
     const std::string name = function_name(p, names);
-    functions += "\n" + header(program, name, scratch_layout(p), target) + c_family::Renderer(p, name, prelude).function();
+    functions +=
+        "\n" + header(program, name, scratch_layout(p), target) + c_family::Renderer(p, name, prelude).function();
   }
   return std::string(kHead) + kInterface + prelude.text() + functions.substr(functions.empty() ? 0 : 1);
 }

@@ -26,8 +26,7 @@ const char* int_body(Op op, bool is_signed) {
     case Op::Sub: return "($T a, $T b) { return ($T)(($W)a - ($W)b); }";
     case Op::Mul: return "($T a, $T b) { return ($T)(($W)a * ($W)b); }";
     case Op::Neg: return "($T a) { return ($T)(0 - ($W)a); }";
-    case Op::Abs:
-      return is_signed ? "($T a) { return a < 0 ? ($T)(0 - ($W)a) : a; }" : "($T a) { return a; }";
+    case Op::Abs: return is_signed ? "($T a) { return a < 0 ? ($T)(0 - ($W)a) : a; }" : "($T a) { return a; }";
     case Op::Not: return "($T a) { return ($T)~a; }";
     case Op::And: return "($T a, $T b) { return ($T)(a & b); }";
     case Op::Or: return "($T a, $T b) { return ($T)(a | b); }";
@@ -149,7 +148,7 @@ std::string_view memory_type(DType type) {
     case DType::U64: return "uint64_t";
     case DType::F32: return "float";
     case DType::F64: return "double";
-    default: return "uint16_t";   // u16, and the bits of halves
+    default: return "uint16_t";  // u16, and the bits of halves
   }
 }
 
@@ -171,7 +170,9 @@ std::string literal(Scalar value) {
       return wide ? s : s + "f";
     }
     case DType::F16:
-    case DType::BF16: std::snprintf(text, sizeof text, "0x%04llX", static_cast<unsigned long long>(value.bits)); return text;
+    case DType::BF16:
+      std::snprintf(text, sizeof text, "0x%04llX", static_cast<unsigned long long>(value.bits));
+      return text;
     case DType::U64: return std::to_string(value.bits) + "u";
     case DType::U32: return std::to_string(value.bits) + "u";
     case DType::I64:
@@ -197,7 +198,7 @@ std::string c_operator(Op op, DType type) {
       case Op::Xor:
       case Op::Ne: return "!=";
       case Op::Eq: return "==";
-      case Op::Lt: return "<";      // of 0 and 1
+      case Op::Lt: return "<";  // of 0 and 1
       case Op::Le: return "<=";
       default: return "";
     }
@@ -255,21 +256,21 @@ std::string Prelude::op(Op op, DType type) {
   PTO_CHECK(body, kWhere, "no text for " + name);
   const std::string t(memory_type(type));
   const std::string wide = size_of(type) == 8 ? "uint64_t" : "uint32_t";
-  return define(name, filled("static inline $T " + name + body + "\n\n",
-                             {{"$T", t},
-                              {"$U", is_float(type) ? "" : unsigned_type(type)},
-                              {"$W", wide},
-                              {"$B", std::to_string(size_of(type) * 8)},
-                              {"$F", type == DType::F32 ? "f" : ""}}));
+  return define(name,
+                filled("static inline $T " + name + body + "\n\n", {{"$T", t},
+                                                                    {"$U", is_float(type) ? "" : unsigned_type(type)},
+                                                                    {"$W", wide},
+                                                                    {"$B", std::to_string(size_of(type) * 8)},
+                                                                    {"$F", type == DType::F32 ? "f" : ""}}));
 }
 
 std::string Prelude::to_odd() { return define("pto_to_odd", kToOdd); }
 
 std::string Prelude::bitcast(DType from, DType to) {
   const std::string name = "pto_bits_" + std::string(pto::name(from)) + "_as_" + std::string(pto::name(to));
-  return define(name, filled("static inline $T " + name +
-                                 "($S x) {\n  $T y;\n  memcpy(&y, &x, sizeof y);\n  return y;\n}\n\n",
-                             {{"$T", std::string(memory_type(to))}, {"$S", std::string(memory_type(from))}}));
+  return define(
+      name, filled("static inline $T " + name + "($S x) {\n  $T y;\n  memcpy(&y, &x, sizeof y);\n  return y;\n}\n\n",
+                   {{"$T", std::string(memory_type(to))}, {"$S", std::string(memory_type(from))}}));
 }
 
 // Empty: C's own cast.
@@ -284,11 +285,15 @@ std::string Prelude::cast(DType from, DType to) {
   if (is_half(from)) {
     const std::string inner = cast(from, DType::F32), outer = cast(DType::F32, to);
     const std::string wide = inner + "(x)";
-    return define(name, head + (to == DType::Bool ? wide + " != 0" : outer.empty() ? "(" + t + ")" + wide : outer + "(" + wide + ")") + "; }\n\n");
+    return define(name, head +
+                            (to == DType::Bool ? wide + " != 0"
+                             : outer.empty()   ? "(" + t + ")" + wide
+                                               : outer + "(" + wide + ")") +
+                            "; }\n\n");
   }
   if (is_half(to)) {
     const std::string outer = cast(DType::F32, to);
-    const bool exact = size_of(from) <= 2;   // in a float
+    const bool exact = size_of(from) <= 2;  // in a float
     if (!exact) to_odd();
     return define(name, head + outer + (exact ? "((float)x)" : "(pto_to_odd((double)x))") + "; }\n\n");
   }
@@ -305,17 +310,20 @@ std::string Prelude::cast(DType from, DType to) {
 std::string Prelude::hreduce(Op op, DType type) {
   const std::string name = "pto_lanes_" + short_name(op) + "_" + std::string(pto::name(type));
   const std::string infix = c_operator(op, type);
-  const std::string combined = infix.empty() ? this->op(op, type) + "(v[i], v[half + i])" : "v[i] " + infix + " v[half + i]";
+  const std::string combined =
+      infix.empty() ? this->op(op, type) + "(v[i], v[half + i])" : "v[i] " + infix + " v[half + i]";
   return define(name, filled("/* Halves of the lanes are combined until one is left. */\n"
-                             "static inline $T " + name + "($T *v, int n) {\n"
-                             "  while (n > 1) {\n"
-                             "    int half = n / 2, odd = n % 2;\n"
-                             "    for (int i = 0; i < half; i++) v[i] = $C;\n"
-                             "    if (odd) v[half] = v[n - 1];\n"
-                             "    n = half + odd;\n"
-                             "  }\n"
-                             "  return v[0];\n"
-                             "}\n\n",
+                             "static inline $T " +
+                                 name +
+                                 "($T *v, int n) {\n"
+                                 "  while (n > 1) {\n"
+                                 "    int half = n / 2, odd = n % 2;\n"
+                                 "    for (int i = 0; i < half; i++) v[i] = $C;\n"
+                                 "    if (odd) v[half] = v[n - 1];\n"
+                                 "    n = half + odd;\n"
+                                 "  }\n"
+                                 "  return v[0];\n"
+                                 "}\n\n",
                              {{"$T", std::string(c_type(type))}, {"$C", combined}}));
 }
 

@@ -8,18 +8,18 @@
 
 namespace pto::c_family {
 
-std::string_view c_type(DType type);         // of a variable
-std::string_view memory_type(DType type);    // of an element
+std::string_view c_type(DType type);       // of a variable
+std::string_view memory_type(DType type);  // of an element
 std::string literal(Scalar value);
 
 class Prelude {
  public:
   // Their names; each is written out once, after those that it calls.
-  std::string op(Op op, DType type);          // of two operands, or as many as it has
-  std::string cast(DType from, DType to);     // where C's own conversion is another
+  std::string op(Op op, DType type);       // of two operands, or as many as it has
+  std::string cast(DType from, DType to);  // where C's own conversion is another
   std::string bitcast(DType from, DType to);
-  std::string hreduce(Op op, DType type);     // (lanes, their number)
-  std::string check();                        // (worker, number)
+  std::string hreduce(Op op, DType type);  // (lanes, their number)
+  std::string check();                     // (worker, number)
   const std::string& text() const { return text_; }
 
  private:

@@ -122,7 +122,7 @@ void Renderer::loop(const Stmt& s) {
   };
   std::string lo = bound(s.lo, "_begin"), hi = bound(s.hi, "_end"), step = bound(s.step, "_step");
   const std::string next = s.step.is_const(1) ? i + "++" : i + " += " + step;
-  if (s.for_kind == ForKind::Parallel) {   // this worker's share
+  if (s.for_kind == ForKind::Parallel) {  // this worker's share
     const std::string from = fresh(i + "_from"), to = fresh(i + "_to"), count = fresh(i + "_count");
     const auto grouped = [](const Expr& e, const std::string& text) {
       return e.is_const() || e.is_var() ? text : "(" + text + ")";
@@ -149,15 +149,18 @@ void Renderer::loop(const Stmt& s) {
 }
 
 void Renderer::for_lanes(int lanes, const std::function<void()>& inside) {
-  if (lanes > 1) {
-    line("for (int lane = 0; lane < " + std::to_string(lanes) + "; lane++) {");
-    indent_++;
-  }
+  if (lanes == 1) return inside();
+  const std::string head = "for (int lane = 0; lane < " + std::to_string(lanes) + "; lane++) ";
+  const size_t begin = out_.size();
+  line(head + "{");
+  const size_t first = out_.size();
+  indent_++;
   inside();
-  if (lanes > 1) {
-    indent_--;
-    line("}");
-  }
+  indent_--;
+  if (std::count(out_.begin() + static_cast<std::ptrdiff_t>(first), out_.end(), '\n') > 1) return line("}");
+  const std::string only = out_.substr(out_.find_first_not_of(' ', first));  // one statement on one line
+  out_.resize(begin);
+  line(head + only.substr(0, only.size() - 1));
 }
 
 void Renderer::let(const Stmt& s) {

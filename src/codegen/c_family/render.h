@@ -41,8 +41,8 @@ class Renderer {
   void prepare(const Exprs& roots);
   void prepare_lanes(const Exprs& roots);
   void done();
-  std::string scalar(const Expr& e);            // outside of lanes: prepared and rendered
-  std::string text(const Expr& e);              // in the current lane
+  std::string scalar(const Expr& e);  // outside of lanes: prepared and rendered
+  std::string text(const Expr& e);    // in the current lane
   Text render(const Expr& e);
   Text fresh_text(const Expr& e);
   Text operation(const Expr& e);
@@ -51,7 +51,7 @@ class Renderer {
   std::string element(Symbol buffer, DType type, const std::string& index);
   std::string lanes_array(const Expr& e);
   void name_node(const Expr& e, const char* base);
-  bool is_index(const Expr& e) const;           // arithmetic of sizes and counters: never wraps
+  bool is_index(const Expr& e) const;  // arithmetic of sizes and counters: never wraps
   bool not_negative(const Expr& e) const;
   bool is_short(const Expr& e) const;
 
@@ -63,7 +63,7 @@ class Renderer {
   std::map<Symbol, std::string> c_names_;
   std::unordered_set<std::string> taken_;
   std::map<Symbol, Size> offsets_;
-  std::unordered_set<Symbol> index_vars_, natural_vars_;   // see is_index, not_negative
+  std::unordered_set<Symbol> index_vars_, natural_vars_;    // see is_index, not_negative
   std::unordered_map<const ExprNode*, std::string> named_;  // nodes of the current statement
   Exprs alive_;                                             // whose nodes they are
 };
