@@ -212,7 +212,7 @@ Stmts Emitter::parallel(const std::vector<LoopForm>& chain, size_t from, size_t 
 
 Stmts Emitter::unrolled(const LoopForm& f, const Env& env, const Body& inner) {
   const Tile& t = env.tile(f.axis);
-  PTO_CHECK(t.width > 0, kWhere, "an unrolled loop over " + f.axis.str() + ", whose size is not constant");
+  PTO_CHECK(t.width > 0 || t.extent.is_const(), kWhere, "an unrolled loop over " + f.axis.str() + ", whose size is not constant");
   auto copy = [&](Tile tile, const Expr& index) {
     return inner(env.with(f.axis, std::move(tile)).with(Part{f.axis, index, f.parts}));
   };
