@@ -20,7 +20,7 @@ class CompiledC {
     const std::string source = folder_ + "/kernel.c", library = folder_ + "/kernel.so", log = folder_ + "/log";
     std::ofstream(source) << text;
     const std::string command =
-        "cc -std=c11 -Wall -Wextra -Werror -Wno-unused-variable -Wno-unused-parameter -O2 "
+        "cc -std=c11 -Wall -Wextra -Werror -Wno-unused-variable -Wno-unused-but-set-variable -Wno-unused-parameter -O2 "
         "-ffp-contract=off -fPIC -shared " +
         source + " -o " + library + " -lm >" + log + " 2>&1";
     if (std::system(command.c_str()) != 0) {
