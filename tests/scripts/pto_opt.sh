@@ -53,5 +53,5 @@ refused 'unknown option' --frobnicate
 refused 'unknown target' --target=z80 "$work/kernel"
 refused 'bad size' --sizes=M "$work/kernel"
 echo 'kernel broken(' >"$work/broken"
-refused 'line 1' "$work/broken"
+refused 'at line 2, column 1' "$work/broken"
 echo "pto-opt: texts, passes, levels and errors"
