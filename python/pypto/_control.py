@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from . import _core
 from ._arrays import as_tensor
 from ._errors import Error
-from ._jit import _Slot, _put_together, _take_apart
+from ._jit import _put_together, _Slot, _take_apart
 from ._specs import TensorSpec
 from ._tensor import Tensor
 from ._trace_names import caller

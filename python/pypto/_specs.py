@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 
 from ._dtypes import DType, as_dtype, float32
 from ._errors import Error
