@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import builtins
 import dis
+import os
 import sys
+import sysconfig
 import types
 from typing import Any
 
@@ -22,6 +24,11 @@ from ._trace_names import PACKAGE
 _SIMPLE = (bool, int, float, complex, str, bytes, type(None), DType, np.dtype, np.generic)
 _MISSING = object()
 _MAX_ITEMS = 4096
+
+# The standard library and NumPy keep caches in their globals, which are no part of what a function computes.
+_INSTALLED = tuple(sysconfig.get_path(p) + os.sep for p in ("purelib", "platlib"))
+_OWN = (PACKAGE, os.path.dirname(np.__file__) + os.sep, "<frozen")
+_STANDARD = tuple(sysconfig.get_path(p) + os.sep for p in ("stdlib", "platstdlib"))
 
 Chain = tuple[str, str, tuple[str, ...]]
 _chains: dict[types.CodeType, list[Chain]] = {}
@@ -81,7 +88,8 @@ class Recorder:
         if event != "call":
             return
         code = frame.f_code
-        if code.co_filename.startswith(PACKAGE) or code.co_filename.startswith("<frozen"):
+        file = code.co_filename
+        if file.startswith(_OWN) or (file.startswith(_STANDARD) and not file.startswith(_INSTALLED)):
             return
         self.record(code, frame.f_globals, frame.f_locals)
 

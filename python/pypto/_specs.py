@@ -63,7 +63,7 @@ class Parameters:
 def parameters_of(fn: Callable[..., Any]) -> Parameters:
     """Reads a function's signature and annotations (also if they are strings)."""
     try:
-        signature = inspect.signature(fn)
+        signature = inspect.signature(_described(fn))
     except (TypeError, ValueError):
         return Parameters(None, {}, set())
     try:
@@ -80,10 +80,17 @@ def parameters_of(fn: Callable[..., Any]) -> Parameters:
     return Parameters(signature, specs, bare)
 
 
+def _described(fn: Any) -> Any:
+    """What has the signature: a module's is its forward's."""
+    if inspect.isfunction(fn) or inspect.ismethod(fn):
+        return fn
+    return getattr(fn, "forward", fn)
+
+
 def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
-    target: Any = fn
-    if not inspect.isfunction(fn) and not inspect.ismethod(fn):
-        target = getattr(type(fn), "forward", None) or getattr(type(fn), "__call__")
+    target = _described(fn)
+    if not inspect.isfunction(target) and not inspect.ismethod(target):
+        target = getattr(type(target), "__call__")
     target = inspect.unwrap(target)
     raw = dict(getattr(target, "__annotations__", {}))
     scope = getattr(target, "__globals__", {})
