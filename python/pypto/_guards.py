@@ -75,6 +75,7 @@ class Recorder:
         self._seen: set[Any] = set()
         self._keep: list[Any] = []
         self._previous: Any = None
+        self._import: types.FrameType | None = None  # the outermost import that is going on
 
     def __enter__(self) -> Recorder:
         self._previous = sys.getprofile()
@@ -85,10 +86,17 @@ class Recorder:
         sys.setprofile(self._previous)
 
     def _profile(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        code = frame.f_code
+        if self._import is not None:  # what an import runs is no part of the function
+            if event == "return" and frame is self._import:
+                self._import = None
+            return
         if event != "call":
             return
-        code = frame.f_code
         file = code.co_filename
+        if code.co_name == "_find_and_load" and file.startswith("<frozen importlib"):
+            self._import = frame
+            return
         if file.startswith(_OWN) or (file.startswith(_STANDARD) and not file.startswith(_INSTALLED)):
             return
         self.record(code, frame.f_globals, frame.f_locals)

@@ -156,8 +156,9 @@ std::vector<BufferPtr> buffers_of(nb::handle tensors) {
 void bind_calls(nb::module_& m) {
   nb::class_<Guards>(m, "Guards")
       .def(nb::init<>())
-      .def("name", &Guards::name)
-      .def("cell", &Guards::cell)
+      .def("name", &Guards::name, nb::arg("where"), nb::arg("key"), nb::arg("expected").none(), nb::arg("identity"),
+           nb::arg("what"))
+      .def("cell", &Guards::cell, nb::arg("where"), nb::arg("expected").none(), nb::arg("identity"), nb::arg("what"))
       .def("call", &Guards::call)
       .def("__len__", &Guards::size)
       .def("changed", [](const Guards& g) -> nb::object {
