@@ -19,11 +19,11 @@ CJK = (
 
 
 def _is_space(c: str) -> bool:
-    return c in " \t\n\r" or unicodedata.category(c) == "Zs"
+    return c in " \t\n\r" or unicodedata.category(c) in ("Zs", "Zl", "Zp")
 
 
 def _is_dropped(c: str) -> bool:
-    return c in "\0\ufffd" or unicodedata.category(c).startswith("C")
+    return c in "\0\ufffd" or unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs")
 
 
 def _stands_alone(c: str) -> bool:
