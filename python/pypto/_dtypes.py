@@ -61,11 +61,19 @@ _by_name |= {"half": _by_name["float16"], "float": _by_name["float32"], "double"
 _by_type: dict[Any, DType] = {bool: _by_name["bool"], int: _by_name["int64"], float: _by_name["float32"]}
 _by_type |= {d._numpy.type: d for d in all_dtypes if d._numpy is not None}
 
-bool_ = _by_name["bool"]
-int8, int16, int32, int64 = (_by_name[f"int{n}"] for n in (8, 16, 32, 64))
-uint8, uint16, uint32, uint64 = (_by_name[f"uint{n}"] for n in (8, 16, 32, 64))
-float16, bfloat16 = _by_name["float16"], _by_name["bfloat16"]
-float32, float64 = _by_name["float32"], _by_name["float64"]
+bool_: DType = _by_name["bool"]
+int8: DType = _by_name["int8"]
+int16: DType = _by_name["int16"]
+int32: DType = _by_name["int32"]
+int64: DType = _by_name["int64"]
+uint8: DType = _by_name["uint8"]
+uint16: DType = _by_name["uint16"]
+uint32: DType = _by_name["uint32"]
+uint64: DType = _by_name["uint64"]
+float16: DType = _by_name["float16"]
+bfloat16: DType = _by_name["bfloat16"]
+float32: DType = _by_name["float32"]
+float64: DType = _by_name["float64"]
 
 
 def as_dtype(x: Any) -> DType:

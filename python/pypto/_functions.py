@@ -72,7 +72,8 @@ def signature_of(text: str) -> inspect.Signature:
     for part in _split(text):
         head, _, default = part.partition("=")
         name, _, annotation = head.partition(":")
-        name, annotation, kind = name.strip(), annotation.strip(), inspect.Parameter.POSITIONAL_OR_KEYWORD
+        name, annotation = name.strip(), annotation.strip()
+        kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
         if name.startswith("*"):
             name, kind, keyword_only = name[1:], inspect.Parameter.VAR_POSITIONAL, True
         elif keyword_only:

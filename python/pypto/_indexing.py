@@ -21,10 +21,6 @@ def _fail(message: str, x: Tensor, expected: str | None = None, got: str | None 
     raise Error(message, op="index", expected=expected, got=got, operands=(x._type_text,), **_caller())
 
 
-def _is_array(i: Any) -> bool:
-    return isinstance(i, (Tensor, np.ndarray, list)) and not (isinstance(i, Tensor) and False)
-
-
 def _is_mask(i: Any) -> bool:
     return isinstance(i, (Tensor, np.ndarray)) and i.dtype == "bool"
 
@@ -65,7 +61,7 @@ def _masks_to_integers(x: Tensor, items: list) -> list:
             result.append(i)
             continue
         if isinstance(i, Tensor) and _core.current_trace():
-            _fail("the shape of x[mask] depends on the mask's values", x, expected="pypto.where(mask, x, 0) inside traced functions")
+            _fail("the shape of x[mask] depends on the mask's values", x, expected="pypto.where(mask, x, 0) in traced functions")
         axis = sum(1 for r in result if r is not None)
         values = np.asarray(i)
         for d, n in enumerate(values.shape):
@@ -134,7 +130,9 @@ class OutOfBounds(Error, IndexError):
 def _plan(x: Tensor, items: list) -> tuple[list, list, list]:
     """Per axis of x (start, size, step), then what is left: "keep", "drop", None or an array, in order."""
     advanced = any(isinstance(i, (Tensor, np.ndarray)) for i in items)
-    starts, after, axis = [], [], 0
+    starts: list[tuple] = []
+    after: list[Any] = []
+    axis = 0
     for i in items:
         if i is None:
             after.append(None)
@@ -161,11 +159,12 @@ def _plan(x: Tensor, items: list) -> tuple[list, list, list]:
 
 
 def _is_whole(starts: list, shape: tuple) -> bool:
-    return all(step == 1 and _zero(start) and size is n or (isinstance(n, int) and (start, size, step) == (0, n, 1)) for (start, size, step), n in zip(starts, shape))
+    return all(_is_all(start, size, step, n) for (start, size, step), n in zip(starts, shape))
 
 
-def _zero(v: Any) -> bool:
-    return isinstance(v, int) and v == 0
+def _is_all(start: Any, size: Any, step: int, n: Any) -> bool:
+    same = size == n if isinstance(size, int) and isinstance(n, int) else size is n
+    return step == 1 and isinstance(start, int) and start == 0 and same
 
 
 def get(x: Tensor, index: Any) -> Tensor:

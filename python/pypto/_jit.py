@@ -309,7 +309,8 @@ class Compiled:
                 if isinstance(name, str):
                     shape.append(sizes.size(name, tracer.fresh_name(name) if name not in sizes.known else name, n))
                 elif len(set(history)) > 1:
-                    shape.append(sizes.size(history, tracer.fresh_name(f"s{len(sizes.known)}") if history not in sizes.known else "", n))
+                    fresh = "" if history in sizes.known else tracer.fresh_name(f"s{len(sizes.known)}")
+                    shape.append(sizes.size(history, fresh, n))
                 else:
                     shape.append(n)
             shapes.append(shape)

@@ -414,7 +414,7 @@ for _name, _row, _swapped in [
     ("ge", "less_equal", True),
 ]:
     _comparison(_name, _row, _swapped)
-Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
+Tensor.__hash__ = object.__hash__  # type: ignore
 
 # Names before a colon that stand for backends.
 _devices = {"cpu", "cuda", "rocm", "oneapi", "opencl", "tpu"}

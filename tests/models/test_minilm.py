@@ -6,9 +6,8 @@ import pathlib
 import sys
 
 import numpy as np
-import pytest
-
 import pypto as pto
+import pytest
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "minilm"
 sys.path.insert(0, str(EXAMPLE))
