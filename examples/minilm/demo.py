@@ -9,11 +9,9 @@ import re
 import sys
 import time
 
-import numpy as np
-
-import pypto as pto
-
 import drawing
+import numpy as np
+import pypto as pto
 from model import load, model_directory
 from tokenizer import Tokenizer
 
@@ -115,7 +113,8 @@ def main():
     print(f"\nTime ({pto.num_threads()} threads)")
     print(f"  weights, tokens  {(loaded - start) * 1e3:.0f} ms")
     print(f"  first call       {(first - loaded) * 1e3:.0f} ms, with compilation")
-    print(f"  each call        {milliseconds(lambda: encoder(tokens, mask).numpy()):.1f} ms for {tokens.shape[0]} x {tokens.shape[1]} tokens")
+    again = milliseconds(lambda: encoder(tokens, mask).numpy())
+    print(f"  each call        {again:.1f} ms for {tokens.shape[0]} x {tokens.shape[1]} tokens")
     report(encoder, {"B": tokens.shape[0], "S": tokens.shape[1]}, before, after)
     if args.time:
         batch, length = map(int, args.time.split("x"))

@@ -42,7 +42,8 @@ def svg(summary, title):
     width, height = 2 * middle + 120, 2 * MARGIN + 40 + count * (HEIGHT + GAP_Y)
     kernels = list(summary["kernels"])
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" font-family="sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        'font-family="sans-serif" font-size="12">',
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="#64748b"/></marker></defs>',
         '<rect width="100%" height="100%" fill="white"/>',
