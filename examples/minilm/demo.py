@@ -9,8 +9,9 @@ import re
 import sys
 import time
 
-import drawing
 import numpy as np
+
+import drawing
 import pypto as pto
 from model import load, model_directory
 from tokenizer import Tokenizer

@@ -6,8 +6,9 @@ import pathlib
 import sys
 
 import numpy as np
-import pypto as pto
 import pytest
+
+import pypto as pto
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "minilm"
 sys.path.insert(0, str(EXAMPLE))
