@@ -151,7 +151,7 @@ Values build_attention(const Args& args) {
     split.insert(split.begin() + rank - 2, simplify(floordiv(heads, groups)));
     q = reshape(q, split);
   }
-  Value scores = widened(einsum(own + "sd," + shared + "td->" + own + "st", {q, k}));
+  Value scores = einsum(own + "sd," + shared + "td->" + own + "st", {widened(q), widened(k)});
   const Shape split = scores.shape();
   if (grouped) {   // masks are for [..., heads, S, T]
     Shape whole(shape.begin(), shape.end() - 1);

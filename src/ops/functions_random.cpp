@@ -164,7 +164,7 @@ const std::vector<Function>& random_functions() {
        .signature = "p: Tensor, key: Tensor, offset: Tensor, shape: Shape | None = None",
        .doc = "True with probability p (broadcast to the shape).",
        .build = build_bernoulli,
-       .test = {.numpy = "ref.bernoulli(p, key, offset, shape)", .domains = {"probability", "uint64", "uint64"}, .exact = true},
+       .test = {.numpy = "ref.bernoulli(p, key, offset, shape, dtype)", .domains = {"probability", "uint64", "uint64"}, .exact = true},
        .cases = {"p=(37,), key=(), offset=()", "p=0.25, key=(), offset=(), shape=(5,7)"}},
       {.name = "dropout",
        .signature = "x: Tensor, p: float, key: Tensor, offset: Tensor, training: bool = True",

@@ -489,9 +489,10 @@ def randint(low, high, shape, key, offset):
     return np.array(picked, np.int64).reshape(draw.shape) + low
 
 
-def bernoulli(p, key, offset, shape=None):
+def bernoulli(p, key, offset, shape=None, dtype="float32"):
     shape = np.shape(p) if shape is None else shape
-    return unit_uniform(key, offset, shape) < np.float32(p)
+    dtype = "float64" if isinstance(p, np.ndarray) and dtype == "float64" else "float32"
+    return unit_uniform(key, offset, shape, dtype) < np.dtype(dtype).type(p)
 
 
 def dropout(x, p, key, offset, training=True):
