@@ -3,6 +3,7 @@
 import zlib
 
 import numpy as np
+
 import pypto as pto
 import reference as ref
 from pypto._dtypes import as_dtype

@@ -1,8 +1,9 @@
 """Every function of the table against NumPy in float64: all its cases, in all types that it takes."""
 
 import numpy as np
-import pypto as pto
 import pytest
+
+import pypto as pto
 from cases import Case, check, table
 
 IDS = [f"{f['name']}-{d}" for f, d in table()]
