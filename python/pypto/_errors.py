@@ -6,6 +6,8 @@ import linecache
 import os
 import tempfile
 
+from ._trace_names import caller
+
 
 class Error(ValueError):
     """A mistake in the use of an operator, a function or a file, raised where it was written.
@@ -29,6 +31,9 @@ class Error(ValueError):
         columns: tuple[int, int] = (0, 0),
         path: str | None = None,
     ) -> None:
+        if file is None:
+            where = caller()
+            file, line, columns = where.get("file"), where.get("line"), where.get("columns", (0, 0))
         self.op = op
         self.message = message
         self.expected = expected

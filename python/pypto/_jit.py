@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 from collections.abc import Callable, Sequence
@@ -132,10 +133,10 @@ class _Entry:
 class _Group:
     """Calls with one skeleton: their traces, and what their sizes and numbers have been."""
 
-    def __init__(self) -> None:
-        self.entries: list[_Entry] = []
-        self.shapes: list[tuple] = []
-        self.numbers: list[tuple] = []
+    def __init__(self, like: _Group | None = None, entry: _Entry | None = None, instead: _Entry | None = None) -> None:
+        self.entries: list[_Entry] = [instead for e in like.entries if e is entry and instead] if like else []
+        self.shapes: list[tuple] = list(like.shapes) if like else []
+        self.numbers: list[tuple] = list(like.numbers) if like else []
 
 
 class Compiled:
@@ -412,10 +413,12 @@ class Compiled:
         """The same function with a kernel's schedule replaced by `text` (as ``show("schedule")`` prints
         it). An invalid schedule is refused with the reason."""
         entry = self._entry()
-        executable = entry.core.executable.with_schedule(text)
+        scheduled = copy.copy(entry)
+        scheduled.core = entry.core.with_executable(entry.core.executable.with_schedule(text))
         result = type(self)(self._fn, passes_off=self._passes_off, target=self._target)
         result._schedules = text
-        del executable
+        result._groups = {skeleton: _Group(group, entry, scheduled) for skeleton, group in self._groups.items()}
+        result._last = scheduled
         return result
 
     def _from_specs(self, specs: Sequence[TensorSpec] | None) -> _Entry:
@@ -465,7 +468,9 @@ class Compiled:
                     for s in want.shape
                 ]
                 args.append(tracer.argument(name, want.dtype or float32, shape))
-            return self._build(tracer, args, {}, [], [])
+            entry = self._build(tracer, args, {}, [], [])
+        self._groups.setdefault(("t",) * len(args), _Group()).entries.append(entry)
+        return entry
 
 
 def _rankings(wanted: list[TensorSpec | None]) -> Any:

@@ -175,6 +175,12 @@ void bind_calls(nb::module_& m) {
       .def_ro("graph", &Entry::graph)
       .def_ro("executable", &Entry::executable)
       .def_ro("captured", &Entry::captured)
+      // The same trace, run by another executable of its graph.
+      .def("with_executable", [](const Entry& e, const ExecutableHandle& executable) {
+        Entry other = e;
+        other.executable = executable;
+        return other;
+      })
       .def("call", &call_entry)
       // Sizes by symbol for a call that fits, else None.
       .def("sizes", [](const Entry& e, nb::handle tensors, nb::handle numbers) -> nb::object {

@@ -38,6 +38,12 @@ ExecutableHandle compile_graph(const GraphHandle& g, const std::vector<std::stri
   return {compile(*g.graph, options)};
 }
 
+// Sizes and parameters, as a kernel's text begins.
+std::string interface_text(const Kernel& kernel) {
+  const std::string text = to_text(kernel);
+  return text.substr(0, text.find(" {"));
+}
+
 // The program with schedules of its kernels replaced by the text's. The text may define a kernel anew,
 // as the schedule level shows it: with the stages that the schedule places.
 ExecutableHandle with_schedule(const ExecutableHandle& e, const std::string& text) {
@@ -58,7 +64,15 @@ ExecutableHandle with_schedule(const ExecutableHandle& e, const std::string& tex
   while (!in.done()) {
     if (in.at("kernel")) {
       Kernel kernel = parse_kernel(in);
-      known(kernel.name) = std::move(kernel);
+      Kernel& present = known(kernel.name);
+      if (interface_text(kernel) != interface_text(present))
+        throw Error({.op = "with_schedule",
+                     .message = "kernel " + kernel.name.str() + " has another interface in this program",
+                     .expected = interface_text(present),
+                     .got = interface_text(kernel),
+                     .loc = caller_loc()});
+      verify(kernel, "with_schedule");
+      present = std::move(kernel);
       continue;
     }
     Schedule schedule = parse_schedule(in);
