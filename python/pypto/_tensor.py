@@ -297,8 +297,7 @@ class Tensor(_core.TensorHandle):
     def _rebind(self, value: Tensor) -> Tensor:
         from ._tracing import note_write
 
-        note_write(self)
-        self._assign(value)
+        self._assign(note_write(self, value))
         return self
 
     # --- operators ---------------------------------------------------------------------------------

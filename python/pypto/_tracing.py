@@ -119,25 +119,25 @@ def lift(handle: Tensor) -> Tensor:
     return tracer.lift(handle)
 
 
-def note_write(handle: Tensor) -> None:
-    """Called before a handle is pointed at a new value."""
+def note_write(handle: Tensor, value: Tensor) -> Tensor:
+    """Called before a handle is pointed at a new value; gives the value as the current trace knows it."""
     tracer = current()
     if tracer is None:
-        return
+        return value
+    value = tracer.inside(value)
     number = tracer.arguments.get(id(handle))
     if number is not None:
         if tracer.outer is not None:
             _refuse(handle)
         tracer.written_arguments[number] = handle
-        return
-    if handle._trace == tracer.id and id(handle) not in tracer._placeholders:
-        return
-    if id(handle) in tracer.written:
-        return
+        return value
+    if handle._trace == tracer.id or id(handle) in tracer.written:
+        return value
     if tracer.outer is not None:
         _refuse(handle)
     tracer.lift(handle)
-    tracer.written[id(handle)] = (handle, handle._copy())
+    tracer.written[id(handle)] = (handle, handle._snapshot())
+    return value
 
 
 def _refuse(handle: Tensor) -> None:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ._arrays import as_tensor
 from ._dtypes import float32, int64
 from ._functions import functions
 from ._tensor import Tensor
 
 
+def _word(n: int) -> Tensor:
+    return as_tensor(np.asarray(n % 2**64, np.uint64))
+
+
 class Generator:
     """A key and a position in its stream. Each draw uses one position, and is a function of both."""
 
     def __init__(self, seed: int = 0) -> None:
-        self.seed(seed)
+        self.key, self.offset = _word(seed), _word(0)
 
     def seed(self, seed: int) -> Generator:
-        """Starts the stream of `seed` (any integer, taken modulo 2^64)."""
-        import numpy as np
-
-        self.key = as_tensor(np.asarray(seed % 2**64, np.uint64))
-        self.offset = as_tensor(np.asarray(0, np.uint64))
+        """Starts the stream of `seed` (any integer, taken modulo 2^64), also for compiled functions."""
+        self.key._rebind(_word(seed))
+        self.offset._rebind(_word(0))
         return self
 
     def next(self) -> dict[str, Tensor]:

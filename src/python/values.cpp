@@ -394,10 +394,12 @@ void bind_values(nb::module_& m) {
         if (!is_tensor(other)) type_error("a tensor is expected", other);
         t = tensor_handle(other);
       })
-      .def("_copy", [](const TensorHandle& t) {
-        nb::object result = nb::inst_alloc(hooks().tensor_class);
-        new (nb::inst_ptr<TensorHandle>(result)) TensorHandle(t);
-        nb::inst_mark_ready(result);
+      // A handle of its own to the same value; inside a trace, to what the trace knows it as.
+      .def("_copy", [](nb::handle h) { return wrap(value_of(h)); })
+      // The same, whatever is traced.
+      .def("_snapshot", [](const TensorHandle& t) {
+        nb::object result = wrap(t.value);
+        tensor_handle(result).trace = t.trace;
         return result;
       });
 
