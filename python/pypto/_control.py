@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from . import _core
 from ._arrays import as_tensor
@@ -14,6 +14,9 @@ from ._specs import TensorSpec
 from ._tensor import Tensor
 from ._trace_names import caller
 from ._tracing import Tracer
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class _Body:
@@ -203,6 +206,10 @@ def foreign(fn: Callable[..., Any], out: Any, *, pure: bool = True, name: str | 
     return call
 
 
+@overload
+def custom_op(fn: Callable[P, R], *, name: str | None = None) -> Callable[P, R]: ...
+@overload
+def custom_op(fn: None = None, *, name: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def custom_op(fn: Any = None, *, name: str | None = None) -> Any:
     """A Python function over tensors as an operator: shown under its name, fused with its neighbours."""
     if fn is None:

@@ -65,7 +65,13 @@ def _default(text: str) -> Any:
     return eval(text, {"__builtins__": {}}, {})  # a literal of the core's own table
 
 
-def signature_of(text: str) -> inspect.Signature:
+class _Bare(str):
+    """Text that signatures show without quotes."""
+
+    __repr__ = str.__str__
+
+
+def signature_of(text: str, returns: str = "Tensor") -> inspect.Signature:
     """The signature that a table's text describes."""
     parameters: list[inspect.Parameter] = []
     keyword_only = False
@@ -79,8 +85,22 @@ def signature_of(text: str) -> inspect.Signature:
         elif keyword_only:
             kind = inspect.Parameter.KEYWORD_ONLY
         value = _default(default.strip()) if default else inspect.Parameter.empty
-        parameters.append(inspect.Parameter(name, kind, default=value, annotation=annotation))
-    return inspect.Signature(parameters)
+        parameters.append(inspect.Parameter(name, kind, default=value, annotation=_Bare(annotation)))
+    return inspect.Signature(parameters, return_annotation=_Bare(returns))
+
+
+#: PyTorch's keywords for ours.
+KEYWORDS = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def with_keywords(signature: inspect.Signature) -> inspect.Signature:
+    """The signature with PyTorch's keywords, which stand for ours."""
+    parameters = list(signature.parameters.values())
+    for p in signature.parameters.values():
+        other = KEYWORDS.get(p.name)
+        if other and other not in signature.parameters:
+            parameters.append(p.replace(name=other, kind=p.KEYWORD_ONLY, default=_Bare(p.name)))
+    return signature.replace(parameters=parameters)
 
 
 def _make(number: int, row: dict) -> Callable[..., Any]:
@@ -93,7 +113,7 @@ def _make(number: int, row: dict) -> Callable[..., Any]:
     function.__qualname__ = row["name"]
     function.__module__ = "pypto"
     function.__doc__ = row["doc"]
-    function.__signature__ = signature_of(row["signature"])  # type: ignore[attr-defined]
+    function.__signature__ = with_keywords(signature_of(row["signature"], row["returns"]))  # type: ignore[attr-defined]
     return function
 
 

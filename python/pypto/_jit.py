@@ -6,7 +6,7 @@ import copy
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from ._specs import Parameters, TensorSpec, check_argument, parameters_of
 from ._tensor import Tensor
 from ._trace_names import caller
 from ._tracing import Sizes, Tracer
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
 
 _ALL_TENSORS = [("t",) * n for n in range(32)]
 
@@ -139,14 +143,14 @@ class _Group:
         self.numbers: list[tuple] = list(like.numbers) if like else []
 
 
-class Compiled:
+class Compiled(Generic[P, R]):
     """A function that is traced once for a kind of arguments and then runs as native code.
 
     A size or number that is seen with a second value becomes symbolic; ``Tensor["B", 64]`` annotations
     make it so from the start. What the function reads from outside is watched, and a change traces anew.
     """
 
-    def __init__(self, fn: Callable[..., Any], *, passes_off: Sequence[str] = (), target: str = "") -> None:
+    def __init__(self, fn: Callable[P, R], *, passes_off: Sequence[str] = (), target: str = "") -> None:
         if not callable(fn):
             raise Error("this is not a function", op=type(self).__name__, got=type(fn).__name__)
         self._fn = fn
@@ -164,12 +168,16 @@ class Compiled:
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower()} {self.__name__}, traced {len(self.reasons)} times>"
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Compiled[P, R]: ...
+    @overload
+    def __get__(self: Compiled[Concatenate[Any, Q], R], instance: object, owner: Any = None) -> Callable[Q, R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     # --- calls --------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if _core.current_trace():
             with _core.NameScope(self.__name__):
                 return self._fn(*args, **kwargs)
@@ -180,7 +188,7 @@ class Compiled:
                 break
         else:
             if not kwargs and len(args) < 32:
-                flat.tensors = list(args)
+                flat.tensors = list(args)  # type: ignore[arg-type]
                 skeleton = _ALL_TENSORS[len(args)]
                 return self._call(skeleton, flat, args, kwargs)
         names = self._parameters.names
@@ -409,7 +417,7 @@ class Compiled:
             executable = _core.compile_graph(entry.core.graph, self._passes_off, target)
         return executable.text(lang, {})
 
-    def with_schedule(self, text: str) -> Compiled:
+    def with_schedule(self, text: str) -> Compiled[P, R]:
         """The same function with a kernel's schedule replaced by `text` (as ``show("schedule")`` prints
         it). An invalid schedule is refused with the reason."""
         entry = self._entry()
@@ -490,11 +498,11 @@ def _core_fault(message: str, program: str) -> Exception:
     return internal_error(message, "jit", program)
 
 
-class Jit(Compiled):
+class Jit(Compiled[P, R]):
     """What ``pypto.jit`` makes of a function."""
 
 
-class Kernel(Compiled):
+class Kernel(Compiled[P, R]):
     """What ``pypto.kernel`` makes of a function."""
 
 
@@ -504,6 +512,10 @@ def _decorator(cls: type, fn: Any, options: dict) -> Any:
     return cls(fn, **options)
 
 
+@overload
+def jit(fn: Callable[P, R], *, passes_off: Sequence[str] = ..., target: str = ...) -> Jit[P, R]: ...
+@overload
+def jit(fn: None = None, *, passes_off: Sequence[str] = ..., target: str = ...) -> Callable[[Callable[P, R]], Jit[P, R]]: ...
 def jit(fn: Any = None, *, passes_off: Sequence[str] = (), target: str = "") -> Any:
     """Compiles a function over tensors, modules, numbers and containers of them, at its first call.
 
@@ -512,6 +524,10 @@ def jit(fn: Any = None, *, passes_off: Sequence[str] = (), target: str = "") -> 
     return _decorator(Jit, fn, {"passes_off": passes_off, "target": target})
 
 
+@overload
+def kernel(fn: Callable[P, R], *, passes_off: Sequence[str] = ..., target: str = ...) -> Kernel[P, R]: ...
+@overload
+def kernel(fn: None = None, *, passes_off: Sequence[str] = ..., target: str = ...) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
 def kernel(fn: Any = None, *, passes_off: Sequence[str] = (), target: str = "") -> Any:
     """Compiles one operator as a unit whose code can be read and exported (``get_code``)."""
     return _decorator(Kernel, fn, {"passes_off": passes_off, "target": target})

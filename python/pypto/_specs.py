@@ -73,6 +73,9 @@ def parameters_of(fn: Callable[..., Any]) -> Parameters:
     specs, bare = {}, set()
     for name in signature.parameters:
         hint = hints.get(name)
+        if typing.get_origin(hint) is typing.Annotated:
+            kind, *sizes = typing.get_args(hint)
+            hint = annotation(tuple(sizes)) if kind is Tensor else kind
         if isinstance(hint, TensorSpec):
             specs[name] = hint
         elif hint is Tensor:

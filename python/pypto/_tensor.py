@@ -22,6 +22,7 @@ class Tensor(_core.TensorHandle):
     """
 
     __slots__ = ("_name",)
+    _name: str  # what a module calls it
     __array_priority__ = 1000
     __array_ufunc__ = None  # NumPy's operators leave mixed operations to ours
     # Elements are compared, so a tensor is hashed by identity.
