@@ -69,20 +69,7 @@ class TensorHandle:
     @property
     def ndim(self) -> int:
         \"\"\"The number of axes.\"\"\"
-    @property
-    def _trace(self) -> int: ...
-    @property
-    def _ready(self) -> builtins.bool: ...
-    @property
-    def _row(self) -> str: ...
-    @property
-    def _type_text(self) -> str: ...
-    @property
-    def _loc_text(self) -> str: ...
-    @property
-    def _id(self) -> int: ...
-    def _assign(self, other: Tensor) -> None: ...
-    def _copy(self) -> Tensor: ...
+{private}
 {operators}
 {methods}"""
 
@@ -179,6 +166,7 @@ def core_stub():
         "operators": operators,
         "methods": list(methods()),
         # What only the package itself uses.
+        "private": [f"    {n}: Any" for n in sorted(vars(_core.TensorHandle)) if n.startswith("_") and not n.startswith("__")],
         "internal": [f"{n}: Any" for n in dir(_core) if not n.startswith("__") and n not in ("Size", "TensorHandle")],
     }
     texts = {name: "\n".join(lines) for name, lines in parts.items()}
