@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "ops/builder.h"
 #include "ops/leaf_attrs.h"
 #include "ops/row.h"
 
@@ -46,7 +47,10 @@ struct Piece {
   Values outputs;
 };
 
-Structure structure_of(const Piece& piece, std::vector<BufferPtr>& data) {
+bool is_number(const Node& node) { return !node.has_data() && node.row()->name == "full"; }
+
+// All but the numbers of the program (the values of the row full), which are listed apart.
+Structure structure_of(const Piece& piece, std::vector<BufferPtr>& data, std::vector<Scalar>& numbers) {
   Structure s;
   std::unordered_map<const Node*, uint64_t> number;
   for (const auto& node : piece.nodes) {
@@ -63,6 +67,15 @@ Structure structure_of(const Piece& piece, std::vector<BufferPtr>& data) {
       continue;
     }
     s.add(reinterpret_cast<uintptr_t>(node->row()));
+    if (is_number(*node)) {
+      const auto& attrs = attrs_of<FullAttrs>(*node);
+      numbers.push_back(attrs.value);
+      s.add(static_cast<uint64_t>(attrs.value.type));
+      s.add(attrs.shape.size());
+      for (const auto& size : attrs.shape) s.add(static_cast<uint64_t>(size.as_int()));
+      s.add(node->loc().id());
+      continue;
+    }
     s.add(node->attrs() ? hash_attrs(*node->attrs()) : 0);
     if (node->attrs()) s.attrs.push_back(node->attrs());
     s.add(node->loc().id());
@@ -78,14 +91,59 @@ Structure structure_of(const Piece& piece, std::vector<BufferPtr>& data) {
   return s;
 }
 
-// The same nodes over inputs in place of data.
-Graph graph_of(const Piece& piece) {
+// A number that has had a second value is an operand of the program; others are constants of it.
+class Numbers {
+ public:
+  std::vector<bool> operands(const Structure& structure, const std::vector<Scalar>& numbers) {
+    const std::lock_guard lock(mutex_);
+    if (seen_.size() > 8 * kMaxCached) seen_.clear();
+    const auto [it, added] = seen_.try_emplace(structure, Seen{numbers, std::vector<bool>(numbers.size(), false)});
+    auto& [first, varied] = it->second;
+    for (size_t i = 0; i < numbers.size(); i++)
+      if (!(numbers[i] == first[i])) varied[i] = true;
+    return varied;
+  }
+
+ private:
+  struct Seen {
+    std::vector<Scalar> first;
+    std::vector<bool> varied;
+  };
+  std::mutex mutex_;
+  std::unordered_map<Structure, Seen, StructureHash> seen_;
+};
+
+// Adds to a structure the numbers that are constants, to the data those that are operands.
+void add_numbers(Structure& s, const std::vector<Scalar>& numbers, const std::vector<bool>& operands,
+                 std::vector<BufferPtr>& data) {
+  for (size_t i = 0; i < numbers.size(); i++) {
+    s.add(operands[i] ? 1 : 0);
+    if (!operands[i]) {
+      s.add(numbers[i].bits);
+      continue;
+    }
+    BufferPtr buffer = make_buffer(numbers[i].type, {});
+    numbers[i].to_bytes(buffer->data);
+    data.push_back(std::move(buffer));
+  }
+}
+
+// The same nodes over inputs in place of data, and of those numbers that are operands.
+Graph graph_of(const Piece& piece, const std::vector<bool>& operands) {
   Graph graph;
   graph.name = "lazy";
   std::unordered_map<const Node*, Values> replaced;
+  std::vector<NodePtr> number_inputs;
+  size_t number = 0;
   for (const auto& node : piece.nodes) {
     Values results;
-    if (node->has_data()) {
+    if (is_number(*node) && operands[number++]) {
+      const auto& attrs = attrs_of<FullAttrs>(*node);
+      const Value x = make_input("n" + std::to_string(number_inputs.size()), {attrs.value.type, {}}, node->loc());
+      number_inputs.push_back(x.node);
+      const WithLoc at(node->loc());
+      results.push_back(broadcast_to(x, attrs.shape));
+    } else if (node->has_data()) {
       for (const auto& type : node->outputs()) {
         results.push_back(make_input("x" + std::to_string(graph.inputs.size()), type, node->loc()));
         graph.inputs.push_back(results.back().node);
@@ -99,6 +157,7 @@ Graph graph_of(const Piece& piece) {
     }
     replaced.emplace(node.get(), std::move(results));
   }
+  graph.inputs.insert(graph.inputs.end(), number_inputs.begin(), number_inputs.end());
   for (const auto& v : piece.outputs) graph.outputs.push_back(replaced.at(v.node.get())[v.index]);
   return graph;
 }
@@ -138,6 +197,11 @@ class Cache {
 
 Cache& cache() {
   static auto& all = *new Cache;
+  return all;
+}
+
+Numbers& numbers_seen() {
+  static auto& all = *new Numbers;
   return all;
 }
 
@@ -188,13 +252,17 @@ void materialise(const Values& values) {
   for (;;) {
     Piece piece;
     std::vector<BufferPtr> data;
+    std::vector<Scalar> numbers;
     Structure structure;
     {
       const std::lock_guard lock(g_nodes);
       piece = next_piece(values);
       if (piece.outputs.empty()) return;
-      structure = structure_of(piece, data);
+      structure = structure_of(piece, data, numbers);
     }
+    const Structure nodes = structure;
+    const std::vector<bool> operands = numbers_seen().operands(nodes, numbers);
+    add_numbers(structure, numbers, operands, data);
     auto executable = cache().find(structure);
     if (!executable) {
       Graph graph;
@@ -202,8 +270,9 @@ void materialise(const Values& values) {
         const std::lock_guard lock(g_nodes);
         // Another thread may have computed some of it meanwhile.
         std::vector<BufferPtr> unused;
-        if (!(structure_of(piece, unused) == structure)) continue;
-        graph = graph_of(piece);
+        std::vector<Scalar> same;
+        if (!(structure_of(piece, unused, same) == nodes)) continue;
+        graph = graph_of(piece, operands);
       }
       executable = compile(graph);
       cache().insert(structure, executable);
