@@ -25,6 +25,7 @@ KINDS = {
     "tuple[int, ...]": "Sequence[int]",
     "tuple[Tensor, ...]": "Sequence[TensorLike]",
 }
+PAIRS = ("axes", "pad_width")  # integers, or lists of them
 BINARY = "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul".split()
 COMPARISONS = "eq ne lt le gt ge".split()
 SIZE_OPERATORS = [r + n for n in "add sub mul truediv floordiv mod".split() for r in ("", "r")] + ["pow", *COMPARISONS]
@@ -74,9 +75,11 @@ class TensorHandle:
 {methods}"""
 
 
-def type_of(annotation):
+def type_of(p):
     """The type that a parameter accepts, from the alternatives that the table names."""
-    kinds = [k.strip() for k in annotation.split("|")]
+    kinds = [k.strip() for k in p.annotation.split("|")]
+    if p.name in PAIRS and "int" in kinds:
+        kinds.append("Sequence[Sequence[int]]")
     if "Tensor" in kinds and "float" in kinds:
         kinds.remove("float")  # among what tensors are made of
     return " | ".join(KINDS.get(k, k) for k in kinds)
@@ -87,7 +90,7 @@ def default_of(value):
 
 
 def parameter_text(p, name=None):
-    text = f"{name or p.name}: {type_of(p.annotation)}"
+    text = f"{name or p.name}: {type_of(p)}"
     return text if p.default is p.empty else f"{text} = {default_of(p.default)}"
 
 

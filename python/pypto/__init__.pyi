@@ -391,7 +391,7 @@ def vecdot(x: TensorLike, y: TensorLike, axis: int = -1) -> Tensor:
     """The sum of products along an axis; the others broadcast."""
 @overload
 def vecdot(x: TensorLike, y: TensorLike, *, dim: int = -1) -> Tensor: ...
-def tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[int] = 2) -> Tensor:
+def tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2) -> Tensor:
     """Sums over the last `axes` axes of x and the first of y; or over the axes of x that the first half of `axes` names,
     with those of y that the second half names."""
 def linear(x: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> Tensor:
@@ -511,7 +511,12 @@ def flip(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
 def flip(x: TensorLike, *, dim: int | Sequence[int] | None = None) -> Tensor: ...
 def rot90(x: TensorLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
     """Rotated k times by a quarter turn in the plane of two axes."""
-def pad(x: TensorLike, pad_width: int | Sequence[int], mode: str = 'constant', value: TensorLike = 0) -> Tensor:
+def pad(
+    x: TensorLike,
+    pad_width: int | Sequence[int] | Sequence[Sequence[int]],
+    mode: str = 'constant',
+    value: TensorLike = 0,
+) -> Tensor:
     """x with borders. pad_width holds (before, after) for each axis, one pair for all, or one number. Modes: constant, edge,
     reflect, symmetric, wrap."""
 @overload
