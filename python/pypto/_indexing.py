@@ -193,7 +193,7 @@ def get(x: Tensor, index: Any) -> Tensor:
         arrays.append(what)
         axes.append(len(shape))
         shape.append(size)
-    if len(shape) != len(starts) or len(shape) != result.ndim:
+    if any(what is None or (isinstance(what, str) and what == "drop") for what in after):
         result = functions["reshape"](result, tuple(shape))
     if arrays:
         result = functions["take_nd"](result, [_index_tensor(a) for a in arrays], tuple(axes))
