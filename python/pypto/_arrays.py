@@ -129,6 +129,17 @@ def as_tensor(x: Any, dtype: Any = None, *, weak: bool = False) -> Any:
     )
 
 
+def _fitting(array: np.ndarray, dtype: DType) -> np.ndarray:
+    """Python's integers, which must fit an integer type."""
+    if dtype.is_integer and array.dtype.kind in "iu" and array.size:
+        limits = np.iinfo(dtype.numpy)
+        low, high = int(array.min()), int(array.max())
+        if low < limits.min or high > limits.max:
+            outside = low if low < limits.min else high
+            raise Error(f"the integer {outside} does not fit the type {dtype}", op="asarray", got=str(outside))
+    return array
+
+
 def _converted(array: np.ndarray, dtype: DType) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         return array if array.dtype == dtype.numpy else array.astype(dtype.numpy)
@@ -138,6 +149,8 @@ def _from_numbers(x: Any, dtype: DType | None) -> Tensor:
     if isinstance(x, _core.Size) or (isinstance(x, numbers.Number) and not isinstance(x, np.generic)):
         if isinstance(x, complex) and not isinstance(x, (int, float)):
             raise Error("complex numbers are not supported", op="asarray", got=repr(x))
+        if dtype is not None and isinstance(x, int):
+            _fitting(np.asarray(x), dtype)
         return _core.from_scalar(x, dtype)
     if isinstance(x, (list, tuple)) and _holds_tensors(x):
         from ._functions import functions
@@ -147,13 +160,15 @@ def _from_numbers(x: Any, dtype: DType | None) -> Tensor:
         array = np.asarray(x)
     except ValueError as e:
         raise Error("the nested list is ragged", op="asarray", got=str(e)) from None
+    if array.dtype == object and all(isinstance(v, int) for v in array.flat):
+        raise Error("a number does not fit in 64 bits", op="asarray", got=repr(x)[:80])
     if array.dtype == object:
         raise Error("the list holds what are no numbers", op="asarray", got=repr(x)[:80])
     if dtype is None and array.dtype == np.float64 and not isinstance(x, np.generic):
         dtype = float32  # Python's floats take the default type
     if dtype is None and array.size == 0 and not isinstance(x, np.generic):
         dtype = float32
-    return as_tensor(array, dtype)
+    return as_tensor(array if dtype is None else _fitting(array, dtype), dtype)
 
 
 def _holds_tensors(x: Any) -> bool:

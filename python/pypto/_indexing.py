@@ -222,7 +222,14 @@ def put(x: Tensor, index: Any, value: Any) -> Tensor:
                 _fail("the mask has another shape than the axes that it selects from", x, got=mask._type_text)
         mask = functions["reshape"](mask, (*mask.shape, *[1] * (x.ndim - mask.ndim)))
         return functions["where"](mask, value, x)
-    starts, after, _ = _plan(x, _masks_to_integers(x, items))
+    items = _masks_to_integers(x, items)
+    if any(i is None for i in items) and any(isinstance(i, (Tensor, np.ndarray)) for i in items):
+        # New axes are axes of size 1 of the target.
+        sizes = iter(x.shape)
+        wide = functions["reshape"](x, tuple(1 if i is None else next(sizes) for i in items))
+        written = put(wide, tuple(slice(None) if i is None else i for i in items), value)
+        return functions["reshape"](written, x.shape)
+    starts, after, _ = _plan(x, items)
     if any(not isinstance(a, str) and a is not None for a in after):
         return _scatter(x, starts, after, value)
     # The shape of x[index], and of the same with every axis of x.
@@ -271,8 +278,6 @@ def _scatter(x: Tensor, starts: list, after: list, value: Tensor) -> Tensor:
     from ._arrays import as_tensor
     from ._functions import functions
 
-    if any(a is None for a in after):
-        _fail("None and integer arrays in one index are not written to", x)
     arrays = [a for a in after if not isinstance(a, str)]
     axes = [d for d, a in enumerate(after) if not isinstance(a, str)]
     whole = all(isinstance(a, str) is False or _is_whole([s], (n,)) for a, s, n in zip(after, starts, x.shape))

@@ -201,13 +201,13 @@ class Compiled(Generic[P, R]):
         if group is None:
             group = self._groups[skeleton] = _Group()
         why = None
-        for entry in group.entries:
+        for entry in group.entries:  # the newest first, whose reason counts
             numbers = self._run_time_numbers(entry, flat.numbers)
             if numbers is None:
                 continue
             changed = entry.guards.changed()
             if changed is not None:
-                why = f"{changed} changed"
+                why = why or f"{changed} changed"
                 continue
             for handle, array in entry.arrays:
                 handle._assign(as_tensor(array))

@@ -73,3 +73,17 @@ def test_new_axes_beside_dropped_ones(index):
     x = np.arange(15).reshape(3, 5)
     np.testing.assert_array_equal(pto.asarray(x)[index].numpy(), x[index], strict=True)
     np.testing.assert_array_equal(pto.jit(lambda t: t[index])(pto.asarray(x)).numpy(), x[index], strict=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_writes_with_new_axes_and_arrays(seed):
+    rng = np.random.default_rng(seed)
+    base = rng.integers(0, 99, (4, 5, 6))
+    rows, mask = np.array([3, 0]), rng.integers(0, 2, 4).astype(bool)
+    for index in [(None, rows), (None, mask), (slice(None), None, rows), (rows, None, slice(1, 4)), (..., None, rows)]:
+        want = base.copy()
+        value = rng.integers(100, 200, want[index].shape)
+        want[index] = value
+        x = pto.asarray(base)
+        x[index] = value
+        np.testing.assert_array_equal(x.numpy(), want)
