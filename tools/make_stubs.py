@@ -10,6 +10,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "pypto"
 sys.path.insert(0, str(ROOT / "python"))
 
+from generated import settle  # noqa: E402
+
 import pypto  # noqa: E402
 from pypto import _core  # noqa: E402
 from pypto._functions import KEYWORDS, functions, signature_of  # noqa: E402
@@ -218,17 +220,5 @@ def package_stub():
     return NOTE + INIT_HEAD + "\n".join(imports) + "\n\n" + "\n".join(constants) + "\n\n" + "\n".join(texts) + "\n"
 
 
-def main():
-    stale = []
-    for path, text in ((PACKAGE / "_core.pyi", core_stub()), (PACKAGE / "__init__.pyi", package_stub())):
-        if path.exists() and path.read_text() == text:
-            continue
-        stale.append(path.name)
-        if "--check" not in sys.argv:
-            path.write_text(text)
-    if stale and "--check" in sys.argv:
-        sys.exit(f"{', '.join(stale)}: not what the tables say; ./dev build writes them again")
-
-
 if __name__ == "__main__":
-    main()
+    settle({PACKAGE / "_core.pyi": core_stub(), PACKAGE / "__init__.pyi": package_stub()}, "./dev build")
