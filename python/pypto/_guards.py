@@ -165,18 +165,21 @@ class Recorder:
                 following = holder.__dict__[attribute]
                 if isinstance(following, property):
                     return
-                key = ("class", id(holder), attribute)
+                key = ("class", id(own) if isinstance(own, dict) else id(holder), attribute)
                 if key not in self._seen:
                     self._seen.add(key)
-                    self._class_attribute(holder, attribute, following, path)
+                    self._keep.append(value)
+                    self._class_attribute(own if isinstance(own, dict) else {}, holder, attribute, following, path)
             value = following
 
-    def _class_attribute(self, holder: type, attribute: str, value: Any, path: str) -> None:
+    def _class_attribute(self, own: dict, holder: type, attribute: str, value: Any, path: str) -> None:
+        """An attribute of the class that the object itself does not have (`own` are those that it has)."""
         simple = isinstance(value, _SIMPLE)
 
         def unchanged() -> bool:
             now = holder.__dict__.get(attribute, _MISSING)
-            return now is value or (simple and type(now) is type(value) and bool(now == value))
+            same = now is value or (simple and type(now) is type(value) and bool(now == value))
+            return same and attribute not in own
 
         self.guards.call(unchanged, path)
 
