@@ -52,6 +52,8 @@ def _array_dtype(array: np.ndarray) -> DType:
 
 def from_array(array: np.ndarray, *, copy: bool) -> Tensor:
     """A tensor with the array's elements; with ``copy=False`` it borrows the array's memory."""
+    if copy and (plain := _core.from_plain_array(array)) is not None:
+        return plain
     dtype = _array_dtype(array)
     itemsize = array.dtype.itemsize
     if any(s % itemsize for s in array.strides):

@@ -27,6 +27,7 @@ einsum: Any
 fresh_trace: Any
 from_capsule: Any
 from_memory: Any
+from_plain_array: Any
 from_scalar: Any
 function_table: Any
 graph_passes: Any

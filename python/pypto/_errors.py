@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import linecache
 import os
-import tempfile
 
 from ._trace_names import caller
 
@@ -89,6 +88,8 @@ class InternalError(RuntimeError):
 def internal_error(message: str, where: str, program: str) -> InternalError:
     path = None
     if program:
+        import tempfile  # here, because it takes milliseconds
+
         handle, path = tempfile.mkstemp(prefix="pypto-", suffix=".txt")
         with os.fdopen(handle, "w") as f:
             f.write(program)

@@ -183,18 +183,24 @@ class Compiled(Generic[P, R]):
                 return self._fn(*args, **kwargs)
         flat = _Flat()
         skeleton: Any
-        for a in args:
-            if type(a) is not Tensor:
-                break
-        else:
-            if not kwargs and len(args) < 32:
-                flat.tensors = list(args)  # type: ignore[arg-type]
-                skeleton = _ALL_TENSORS[len(args)]
-                return self._call(skeleton, flat, args, kwargs)
+        if not kwargs and len(args) < 32 and self._only_tensors(flat.tensors, args):
+            return self._call(_ALL_TENSORS[len(args)], flat, args, kwargs)
+        flat = _Flat()
         names = self._parameters.names
         parts = [flat.add(a, names[i] if i < len(names) else f"arg{i}") for i, a in enumerate(args)]
         skeleton = (tuple(parts), tuple((k, flat.add(v, k)) for k, v in sorted(kwargs.items())))
         return self._call(skeleton, flat, args, kwargs)
+
+    @staticmethod
+    def _only_tensors(tensors: list, args: Any) -> bool:
+        """Appends the arguments as tensors; false if one is neither a tensor nor an ordinary array."""
+        for a in args:
+            if type(a) is np.ndarray:
+                a = _core.from_plain_array(a)
+            if type(a) is not Tensor:
+                return False
+            tensors.append(a)
+        return True
 
     def _call(self, skeleton: Any, flat: _Flat, args: Any, kwargs: Any) -> Any:
         group = self._groups.get(skeleton)

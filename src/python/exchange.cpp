@@ -5,6 +5,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <memory>
+#include <optional>
 
 #include "api/session.h"
 
@@ -213,6 +215,55 @@ nb::object from_memory(uintptr_t address, nb::handle dtype, std::vector<int64_t>
   return wrap_outside(make_data(result, current_loc()));
 }
 
+// The native types that have a letter of their own in the buffer protocol.
+std::optional<DType> dtype_from_format(const char* format, Py_ssize_t bytes) {
+  if (!format || format[0] == '\0' || format[1] != '\0') return {};
+  const auto integer = [&](bool is_signed) -> std::optional<DType> {
+    for (const DType type : all_dtypes())
+      if (const auto& i = info(type); !i.is_float && type != DType::Bool && i.is_signed == is_signed && i.bytes == bytes)
+        return type;
+    return {};
+  };
+  switch (format[0]) {
+    case '?': return DType::Bool;
+    case 'b': case 'h': case 'i': case 'l': case 'q': return integer(true);
+    case 'B': case 'H': case 'I': case 'L': case 'Q': return integer(false);
+    case 'e': return DType::F16;
+    case 'f': return DType::F32;
+    case 'd': return DType::F64;
+    default: return {};
+  }
+}
+
+// A tensor with the elements of an ordinary array; None for one that needs a closer look.
+nb::object from_plain_array(nb::handle array) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();
+    return nb::none();
+  }
+  const std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> release(&view, PyBuffer_Release);
+  const auto dtype = dtype_from_format(view.format, view.itemsize);
+  if (!dtype) return nb::none();
+  Buffer given;
+  given.dtype = *dtype;
+  given.shape.assign(view.shape, view.shape + view.ndim);
+  for (int d = 0; d < view.ndim; d++) {
+    if (view.strides[d] % view.itemsize != 0) return nb::none();
+    given.strides.push_back(view.strides[d] / view.itemsize);
+  }
+  given.data = view.buf;
+  BufferPtr result;
+  if (given.contiguous()) {
+    result = make_buffer(given.dtype, given.shape);
+    if (view.len > 0) std::memcpy(result->data, view.buf, static_cast<size_t>(view.len));
+  } else {
+    result = packed(std::make_shared<Buffer>(std::move(given)));
+  }
+  const AtCaller at;
+  return wrap_outside(make_data(result, current_loc()));
+}
+
 // Memory that Python looks into; the buffer lives as long as this object.
 struct Memory {
   BufferPtr buffer;
@@ -254,6 +305,7 @@ void bind_exchange(nb::module_& m) {
     return nb::int_(s.to_int());
   });
   m.def("from_memory", &from_memory);
+  m.def("from_plain_array", &from_plain_array);
   m.def("to_capsule", &to_capsule);
   m.def("from_capsule", &from_capsule);
 }
