@@ -91,6 +91,7 @@ def main():
     parser.add_argument("sentences", nargs="*", help="what to compare (a built-in set if none)")
     parser.add_argument("--model", help="folder with model.safetensors, config.json and vocab.txt")
     parser.add_argument("--svg", default="minilm.svg", help="where the picture of the compiled graph goes (%(default)s)")
+    parser.add_argument("--layers", type=int, help="only the first layers, for a small picture")
     parser.add_argument("--time", metavar="BxS", help="also time random tokens, such as 32x128")
     args = parser.parse_args()
     if args.time and not re.fullmatch(r"[1-9]\d*x[1-9]\d*", args.time):
@@ -102,7 +103,7 @@ def main():
     sentences = args.sentences or SENTENCES
 
     start = time.perf_counter()
-    encoder = load(directory)
+    encoder = load(directory, args.layers)
     tokens, mask = Tokenizer(directory / "vocab.txt").batch(sentences)
     loaded = time.perf_counter()
     before = pto.counters()
@@ -125,7 +126,8 @@ def main():
         print(f"\n{batch} x {length} tokens: {took:.1f} ms, {batch / took * 1e3:.0f} sentences a second")
     try:
         with open(args.svg, "w", encoding="utf-8") as out:
-            out.write(drawing.svg(encoder.executable.summary(), "all-MiniLM-L6-v2"))
+            title = "all-MiniLM-L6-v2" + (f" (--layers {args.layers})" if args.layers else "")
+            out.write(drawing.svg(encoder.executable.summary(), title))
     except OSError as error:
         sys.exit(f"demo: the picture was not written: {error}")
     print(f"\nThe compiled graph: {args.svg}")

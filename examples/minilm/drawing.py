@@ -43,6 +43,7 @@ def svg(summary, title):
     kernels = list(summary["kernels"])
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" '
         'font-family="sans-serif" font-size="12">',
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="#64748b"/></marker></defs>',
@@ -68,7 +69,8 @@ def svg(summary, title):
             " / ".join(path[1:-1]),
             ", ".join(types[b] for b in outputs),
         ]
-        out.append(f'<g><title>{escape(location)}</title>')
+        where = re.sub(r"^[^ (]*/", "", location)  # without the folders
+        out.append(f"<g><title>{escape(where)}</title>")
         out.append(f'<rect x="{x:.0f}" y="{y:.0f}" width="{WIDTH}" height="{HEIGHT}" rx="6" fill="{colour}" stroke="#475569"/>')
         for i, text in enumerate(label):
             weight = ' font-weight="bold"' if i == 0 else ""

@@ -136,9 +136,11 @@ class Encoder:
         return pto.normalize(mean, axis=-1)
 
 
-def load(directory: pathlib.Path):
-    """The encoder with its weights, compiled when it is first called."""
+def load(directory: pathlib.Path, layers: int | None = None):
+    """The encoder (or its first layers only) with its weights, compiled when it is first called."""
     from safetensors.numpy import load_file
 
     config = json.loads((directory / "config.json").read_text())
+    if layers is not None:
+        config["num_hidden_layers"] = min(layers, config["num_hidden_layers"])
     return pto.jit(Encoder(load_file(directory / "model.safetensors"), config))
