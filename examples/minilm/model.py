@@ -43,7 +43,7 @@ class Weights:
         return Weights(self.arrays, f"{self.prefix}{name}.")
 
     def __getitem__(self, name: str) -> pto.Parameter:
-        return pto.Parameter(self.arrays[self.prefix + name])
+        return pto.Parameter(pto.from_numpy(self.arrays[self.prefix + name]))  # no copy: nobody writes them
 
 
 @pto.module

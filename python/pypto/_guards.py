@@ -83,7 +83,11 @@ class Recorder:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        sys.setprofile(self._previous)
+        if self._previous is None or callable(self._previous):
+            sys.setprofile(self._previous)
+        else:  # a profiler written in C, such as cProfile.Profile, which only it can start again
+            sys.setprofile(None)
+            self._previous.enable()
 
     def _profile(self, frame: types.FrameType, event: str, arg: Any) -> None:
         code = frame.f_code
