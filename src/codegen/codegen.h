@@ -1,6 +1,7 @@
 #pragma once
 // Generators read loop programs that have been through all required loop passes: flat indices,
-// no vector or unrolled loops, no math operations, no halves in arithmetic.
+// no vector or unrolled loops, no math operations, no halves in arithmetic but that of an hreduce,
+// whose every step rounds.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -49,16 +49,14 @@ Expr expand_all_math(const Expr& e) {
   return rewrite(e, [](const Expr& n) { return is_math(n.op()) ? expand_math(n) : n; });
 }
 
-// Structural operations move halves and never compute with them, but for the combinations of an
-// hreduce: those that choose an operand do so in f32, and the others round every step.
+// Structural operations move halves and never compute with them, but for an hreduce, which no expression
+// over f32 stands for, as every step of it rounds: generators do as it says.
 Expr promote_halves(const Expr& e) {
   return rewrite(e, [](const Expr& n) {
     if (n.args().empty() || !is_half(n.arg(0).type())) return n;
-    const bool chooses = n.op() == Op::HReduce && (n.reduce_op() == Op::Max || n.reduce_op() == Op::Min);
-    if (info(n.op()).cls == OpClass::Structural && !chooses) return n;
+    if (info(n.op()).cls == OpClass::Structural) return n;
     Exprs wide;
     for (const auto& a : n.args()) wide.push_back(cast(DType::F32, a));
-    if (chooses) return cast(n.type(), hreduce(n.reduce_op(), wide[0]));
     Expr result = make(n.op(), std::move(wide));
     return n.type() == DType::Bool ? result : cast(n.type(), result);
   });

@@ -13,7 +13,7 @@ Expr expand_all_math(const Expr& e);
 // Rebuilds a*b + c and a*b - c (float, the product used once) as fma; the only place where
 // multiplications and additions are fused.
 Expr form_fma(const Expr& e);
-// Rebuilds operations on f16 and bf16 as f32 operations followed by a cast (as they mean).
+// Rebuilds operations on f16 and bf16 as f32 operations followed by a cast (as they mean); hreduce stays.
 Expr promote_halves(const Expr& e);
 
 }  // namespace pto

@@ -78,7 +78,8 @@ Expr expm1(const Expr& x) {
 
 Expr sinh(const Expr& x) {
   const Expr a = abs(x), m = expm1(a), e = exp(a, -1);
-  const Expr small = fma(m, 0.5, m / (m + 1) * 0.5), large = e - 0.25 / e;
+  // Halved last: a denormal half is not exact.
+  const Expr small = (m + m / (m + 1)) * 0.5, large = e - 0.25 / e;
   return copysign(select(a < 2, small, large), x);
 }
 
@@ -114,12 +115,14 @@ Expr erfc_positive(const Expr& a, double top, std::span<const double> c) {
   return exp(neg(square)) * fma(neg(rest), g, g);
 }
 
+// An odd polynomial for |x| <= 1, of x or its absolute value.
+Expr erf_small(const Expr& x) { return fma(x, polynomial(x * x, coefficients(x, kErf32, kErf64)), x); }
+
 }  // namespace
 
 // In f32: an odd polynomial up to 1, then 1 - 2^q(x).
 Expr erf(const Expr& x) {
-  const Expr a = abs(x), z = x * x;
-  const Expr small = fma(a, polynomial(z, coefficients(x, kErf32, kErf64)), a);
+  const Expr a = abs(x), small = erf_small(a);
   if (!is_f32(x)) return copysign(select(a > 1, 1 - erfc_positive(a, 27.5, kErfc64), small), x);
   const Expr q = polynomial(select(a > 4, num(a, 4), a), kErfTail32);
   const double magic = format(x.type()).magic;
@@ -133,8 +136,8 @@ Expr erfc(const Expr& x) {
     const Expr wide = cast(DType::F64, x), a = abs(wide), t = erfc_positive(a, 10.5, kErfc32);
     return cast(DType::F32, select(wide < 0, 2 - t, t));
   }
-  const Expr t = erfc_positive(abs(x), 27.5, kErfc64);
-  return select(x < 0, 2 - t, t);
+  const Expr a = abs(x), t = erfc_positive(a, 27.5, kErfc64);
+  return select(a < 0.5, 1 - erf_small(x), select(x < 0, 2 - t, t));
 }
 
 }  // namespace pto::expansion

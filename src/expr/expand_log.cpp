@@ -97,7 +97,8 @@ Expr positive_power(const Expr& x, const Expr& y) {
   const Base& two = kBases[static_cast<int>(LogBase::Two)];
   const Expr w = ln * two.scale;
   const Expr w_rest = fma(ln, two.scale, neg(w)) + fma(ln, two.scale_rest, ln_rest * two.scale);
-  const Expr finite = p.e + w, rest = (p.e - finite + w) + w_rest;
+  const Expr near = p.e + w, far = (p.e - near + w) + w_rest;
+  const Expr finite = near + far, rest = far - (finite - near);
   const Expr log2 = select(equal(x, num(x, 0)), num(x, -kInf), select(x < kInf, finite, x));
   const Expr product = y * log2, product_rest = fma(y, log2, neg(product)) + y * rest;
   return exp2(product, select(abs(product) < 1100, product_rest, num(x, 0)));

@@ -47,7 +47,7 @@ struct Reduced {
 
 // After Payne and Hanek: x is an integer m times 2^s, so that the digits of 2/pi above s + 30 contribute
 // whole turns. m times the 96 digits that follow, in units of 2^-62 quarter turns, is wrong by less
-// than 2, and no float32 comes closer to a multiple of pi/2 than 2^-30.
+// than 2, and no float32 comes closer to a multiple of pi/2 than 2^-30. r is a double.
 Reduced reduce_f32(const Expr& a) {
   const Expr bits = bitcast(DType::U32, a);
   const Expr exponent = shr(bits, 23), first = bits_like(bits, 120);
@@ -61,8 +61,7 @@ Reduced reduce_f32(const Expr& a) {
   const Expr product = shl(times(0), 32) + times(1) + shr(times(2), 32);
   const Expr quadrant = shr(product + bits_like(product, uint64_t{1} << 61), 62);
   const Expr fraction = cast(DType::F64, bitcast(DType::I64, product - shl(quadrant, 62)));
-  const Expr r = cast(DType::F32, fraction * (kPi / 2 * 0x1p-62));
-  return {cast(DType::U32, quadrant), r};
+  return {cast(DType::U32, quadrant), fraction * (kPi / 2 * 0x1p-62)};
 }
 
 Expr high_product(const Expr& x, const Expr& y) {
@@ -98,16 +97,18 @@ struct Waves {
   Expr quadrant, sin, cos;  // of |x|
 };
 
-Waves waves(const Expr& x) {
+// Of a float32, computed in `type`: where they are divided, rounding r would cost a digit.
+Waves waves(const Expr& x, DType type) {
   const bool single = x.type() == DType::F32;
   const Expr a = abs(x);
   Reduced n = single ? reduce_f32(a) : reduce_f64(a);
   const Expr small = a < kPi / 4;  // is reduced already, and stays exact
   const Expr quadrant = select(small, bits_like(n.quadrant, 0), n.quadrant);
-  const Expr r = select(a < kInf, select(small, a, n.r), a - a), z = r * r;
+  const Expr reduced = select(small, cast(type, a), cast(type, n.r));
+  const Expr r = select(a < kInf, reduced, cast(type, a - a)), z = r * r;
   const Expr s = single ? polynomial(z, kSin32) : polynomial(z, kSin64);
   const Expr c = single ? polynomial(z, kCos32) : polynomial(z, kCos64);
-  return {quadrant, fma(r * z, s, r), fma(z * z, c, fma(z, -0.5, num(x, 1)))};
+  return {quadrant, fma(r * z, s, r), fma(z * z, c, fma(z, -0.5, num(r, 1)))};
 }
 
 Expr has_bit(const Expr& x, uint64_t bit) { return make(Op::Ne, {x & bits_like(x, bit), bits_like(x, 0)}); }
@@ -124,20 +125,21 @@ Expr odd(const Expr& y, const Expr& x) {
 }  // namespace
 
 Expr sin(const Expr& x) {
-  const Waves w = waves(x);
+  const Waves w = waves(x, x.type());
   return odd(negate_if(has_bit(w.quadrant, 2), select(has_bit(w.quadrant, 1), w.cos, w.sin)), x);
 }
 
 Expr cos(const Expr& x) {
-  const Waves w = waves(x);
+  const Waves w = waves(x, x.type());
   const Expr y = select(has_bit(w.quadrant, 1), w.sin, w.cos);
   return negate_if(has_bit(w.quadrant + bits_like(w.quadrant, 1), 2), y);
 }
 
 Expr tan(const Expr& x) {
-  const Waves w = waves(x);
+  const Waves w = waves(x, DType::F64);
   const Expr swap = has_bit(w.quadrant, 1);
-  return odd(select(swap, neg(w.cos), w.sin) / select(swap, w.sin, w.cos), x);
+  const Expr quotient = select(swap, neg(w.cos), w.sin) / select(swap, w.sin, w.cos);
+  return odd(cast(x.type(), quotient), x);
 }
 
 namespace {

@@ -195,7 +195,7 @@ Expr broadcast(Expr scalar, int lanes) {
 
 Expr hreduce(Op op, Expr vector) {
   if (vector.lanes() == 1) return vector;
-  PTO_CHECK(info(op).arity == 2 && info(op).cls != OpClass::cmp, "expr", "hreduce's operation");
+  PTO_CHECK(info(op).arity == 2 && info(op).cls != OpClass::cmp && !is_math(op), "expr", "hreduce's operation");
   const DType type = vector.type();
   return make_node(Op::HReduce, type, 1, static_cast<uint32_t>(op), 0, {std::move(vector)});
 }

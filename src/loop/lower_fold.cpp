@@ -213,12 +213,12 @@ Exprs Emitter::combine_parts(Stmts& out, const ValuePlan& v, std::vector<Exprs> 
   return parts[0];
 }
 
-// The same tree over lanes. One operation is an hreduce; a tuple is halved in registers.
+// The same tree over lanes. One operation is an hreduce; all else is halved in registers.
 Exprs Emitter::combine_lanes(Stmts& out, const ValuePlan& v, Exprs lanes) {
   const TileValue& value = *v.value;
   if (value.kind == ValueKind::Contract) return {hreduce(Op::Add, lanes[0])};
   const Expr& combine = value.monoid.combine[0];
-  if (value.names.size() == 1 && info(combine.op()).arity == 2 &&
+  if (value.names.size() == 1 && info(combine.op()).arity == 2 && !is_math(combine.op()) &&
       combine.args()[0] == component('a', 0, value.types[0]) &&
       combine.args()[1] == component('b', 0, value.types[0]))
     return {hreduce(combine.op(), lanes[0])};

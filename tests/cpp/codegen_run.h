@@ -141,6 +141,12 @@ inline std::vector<Sample> unusual_samples() {
       "y[ramp(6, 1, 4)] = f32(5) if ramp(0, 1, 4) < broadcast(2, 4)",
       "y[ramp(0, 1, 3)] = x[ramp(-1, 1, 3) if broadcast(0, 3) < ramp(0, 1, 3) else broadcast(f32(7), 3)]",
       "y[0] = hreduce(Add, x[ramp(0, 1, 3)]) y[1] = hreduce(Max, x[ramp(0, 1, 4)])",
+      "alloc h: f16[7] private h[ramp(0, 1, 7)] = cast(f16, cast(f32, ramp(20, 3, 7)) / broadcast(f32(7), 7)) "
+      "y[0] = cast(f32, hreduce(Add, h[ramp(0, 1, 7)])) y[1] = cast(f32, hreduce(Mul, h[ramp(0, 1, 7)])) "
+      "y[2] = cast(f32, hreduce(Max, h[ramp(0, 1, 7)])) y[3] = cast(f32, hreduce(Sub, h[ramp(0, 1, 2)]))",
+      "alloc h: bf16[8] private h[ramp(0, 1, 8)] = cast(bf16, cast(f32, ramp(20, 3, 8)) / broadcast(f32(7), 8)) "
+      "y[0] = cast(f32, hreduce(Add, h[ramp(0, 1, 8)])) y[1] = cast(f32, hreduce(Mul, h[ramp(0, 1, 8)])) "
+      "y[2] = cast(f32, hreduce(Min, h[ramp(0, 1, 8)])) y[3] = cast(f32, hreduce(Mod, h[ramp(0, 1, 8)]))",
       "alloc b: bool[4] private b[ramp(0, 1, 4)] = x[ramp(0, 1, 4)] < broadcast(f32(0), 4) "
       "y[ramp(0, 2, 4)] = cast(f32, b[ramp(0, 1, 4)])",
       "alloc h: bf16[4] private h[ramp(0, 1, 4)] = cast(bf16, x[ramp(0, 1, 4)] * broadcast(f32(1.0001), 4)) "

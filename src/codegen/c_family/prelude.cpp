@@ -309,9 +309,17 @@ std::string Prelude::cast(DType from, DType to) {
 
 std::string Prelude::hreduce(Op op, DType type) {
   const std::string name = "pto_lanes_" + short_name(op) + "_" + std::string(pto::name(type));
-  const std::string infix = c_operator(op, type);
-  const std::string combined =
-      infix.empty() ? this->op(op, type) + "(v[i], v[half + i])" : "v[i] " + infix + " v[half + i]";
+  const DType computed = is_half(type) ? DType::F32 : type;
+  std::string low = "v[i]", high = "v[half + i]";
+  if (is_half(type)) {
+    const std::string wide = cast(type, DType::F32);
+    low = wide + "(" + low + ")";
+    high = wide + "(" + high + ")";
+  }
+  const std::string infix = c_operator(op, computed);
+  std::string combined =
+      infix.empty() ? this->op(op, computed) + "(" + low + ", " + high + ")" : low + " " + infix + " " + high;
+  if (is_half(type)) combined = cast(DType::F32, type) + "(" + combined + ")";
   return define(name, filled("/* Halves of the lanes are combined until one is left. */\n"
                              "static inline $T " +
                                  name +

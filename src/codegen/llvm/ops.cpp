@@ -246,6 +246,10 @@ Value* OpEmitter::hreduce(Op op, DType type, Value* v) {
     if (op == Op::Add || op == Op::Max || op == Op::Or) return b.CreateOrReduce(v);
     if (op == Op::Mul || op == Op::Min || op == Op::And) return b.CreateAndReduce(v);
   }
+  const auto combine = [&](Value* x, Value* y) {
+    if (!is_half(type)) return this->op(op, type, {x, y});
+    return cast(this->op(op, DType::F32, {cast(x, type, DType::F32), cast(y, type, DType::F32)}), DType::F32, type);
+  };
   for (int n = lanes_of(v); n > 1; n = n / 2 + n % 2) {
     const int half = n / 2;
     llvm::SmallVector<int> low, high, all;
@@ -254,13 +258,12 @@ Value* OpEmitter::hreduce(Op op, DType type, Value* v) {
       high.push_back(half + i);
     }
     if (n == 2 || n == 3) {
-      Value* combined =
-          this->op(op, type, {b.CreateExtractElement(v, uint64_t{0}), b.CreateExtractElement(v, 1)});
+      Value* combined = combine(b.CreateExtractElement(v, uint64_t{0}), b.CreateExtractElement(v, 1));
       if (n == 2) return combined;
       v = b.CreateInsertElement(shuffle(v, {0, 2}), combined, uint64_t{0});
       continue;
     }
-    Value* combined = this->op(op, type, {shuffle(v, low), shuffle(v, high)});
+    Value* combined = combine(shuffle(v, low), shuffle(v, high));
     if (n % 2 == 0) {
       v = combined;
       continue;

@@ -1,6 +1,6 @@
 #pragma once
 // Scalar operations as LLVM instructions, on values of one lane or many. Booleans are i1; halves are
-// their bits in i16, and occur in casts, selections and moves only.
+// their bits in i16, and occur in casts, selections, moves and hreduce only.
 #include <llvm/Analysis/InstSimplifyFolder.h>
 #include <llvm/IR/IRBuilder.h>
 
