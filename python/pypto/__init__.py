@@ -76,8 +76,9 @@ def einsum(subscripts: str, *operands: Any) -> Tensor:
 
 
 def counters() -> dict[str, int]:
-    """What the compiler has done in this process: traces, graphs and kernels compiled, size classes, hits
-    in the disk cache, kernel launches, runs, microseconds of compilation."""
+    """What the compiler has done in this process: traces, graphs and kernels compiled, hits in the disk
+    cache, kernel launches, runs, microseconds of compilation; and size classes: for each program, the
+    combinations of its kernels' classes that its sizes have met, each of which may compile kernels."""
     return _core.counters()
 
 

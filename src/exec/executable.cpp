@@ -1,6 +1,7 @@
 #include "exec/executable.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -87,6 +88,7 @@ struct Executable::Impl {
   };
   std::mutex mutex;          // of what follows
   std::unordered_map<Key, Planned, KeyHash> plans;
+  std::set<std::string> classes;   // those of all plans so far
   uint64_t clock = 0;
   Sizes last_sizes;
   std::mutex compiling;
@@ -148,6 +150,7 @@ struct Executable::Impl {
     if (auto plan = find(key)) return plan;
     auto plan = std::make_shared<const RunPlan>(program, program, sizes, dynamic, options);
     const std::lock_guard lock(mutex);
+    if (classes.insert(plan->classes()).second) counters().size_classes++;
     if (plans.size() >= kMaxPlans)
       plans.erase(std::min_element(plans.begin(), plans.end(), [](const auto& a, const auto& b) {
         return a.second.used < b.second.used;

@@ -130,7 +130,6 @@ CompiledPtr get(const KernelSource& source, const CompileOptions& options) {
   const auto entry = registry().entry(key);
   const std::lock_guard lock(entry->mutex);
   if (entry->compiled) return entry->compiled;
-  counters().size_classes++;
   const DiskCache disk(options.use_disk_cache ? options.cache_dir : "");
   if ((entry->compiled = from_disk(disk, key))) {
     counters().disk_hits++;

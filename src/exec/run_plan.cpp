@@ -47,8 +47,10 @@ RunPlan::RunPlan(const Program& root, const Program& program, Sizes sizes, const
   for (const auto& s : program_.steps) {
     workspaces_.push_back(plan_workspace(program_, s, sizes_));
     nested_.emplace_back();
-    for (const auto& p : s.programs)
+    for (const auto& p : s.programs) {
       nested_.back().push_back(std::make_unique<RunPlan>(root_, *p, sizes_, dynamic, options));
+      classes_ += nested_.back().back()->classes_;
+    }
   }
   const std::set<Symbol> changing(dynamic.begin(), dynamic.end());
   for (const auto& s : program_.steps) {
@@ -115,7 +117,10 @@ void RunPlan::add_launches(const CompileOptions& options) {
         source.loop = &root_.loops.at(s.kernel);
       }
       const auto [it, added] = known.try_emplace({s.kernel, source.size_class}, sources.size());
-      if (added) sources.push_back(source);
+      if (added) {
+        sources.push_back(source);
+        classes_ += s.kernel.str() + ": " + source.size_class + "\n";
+      }
       wanted.emplace_back(launches_.size(), it->second);
       launch.work = work_of(s, sizes);
       sizes_before += s.sizes.size();

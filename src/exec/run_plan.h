@@ -30,6 +30,7 @@ class RunPlan {
   const Program& program() const { return program_; }
   const Sizes& sizes() const { return sizes_; }
   const MemoryPlan& memory() const { return memory_; }
+  const std::string& classes() const { return classes_; }   // of all kernels, for these sizes
   const std::vector<int64_t>& shape(int buffer) const { return shapes_[buffer]; }
 
   std::unique_ptr<Frame> take_frame() const;
@@ -80,6 +81,7 @@ class RunPlan {
   const Program& program_;
   Sizes sizes_;
   MemoryPlan memory_;
+  std::string classes_;
   std::vector<std::vector<int64_t>> shapes_;
   std::vector<int64_t> bytes_;
   std::vector<BufferPtr> constants_;        // packed, per buffer

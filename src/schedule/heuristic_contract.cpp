@@ -95,6 +95,14 @@ SizeFact rows_at_most(const Kernel& k, const TileValue& v, const Product& p, int
   return {v.names[0].str() + " rows<=" + std::to_string(n), k.axis(p.row)->extent <= Expr(n)};
 }
 
+// The forms that few rows may take, given the memory's layout.
+bool can_be_dot_products(const Product& p) {
+  return p.panel_has_unit_fold && !p.panel_has_unit_lanes && p.rows_have_unit_fold;
+}
+bool can_be_streamed(const Product& p) { return p.panel_has_unit_lanes; }
+// Can the panel be read where it is?
+bool can_be_unpacked(const Product& p) { return p.panel_has_unit_lanes && !is_costly({p.panel}); }
+
 class ContractNest {
  public:
   ContractNest(Planner& plan, const Group& group)
@@ -108,9 +116,9 @@ class ContractNest {
   }
 
   void run() {
-    if (few_ && p_.panel_has_unit_fold && !p_.panel_has_unit_lanes && p_.rows_have_unit_fold) {
+    if (few_ && can_be_dot_products(p_)) {
       dot_product_form();
-    } else if (few_ && p_.panel_has_unit_lanes) {
+    } else if (few_ && can_be_streamed(p_)) {
       streaming_form();
     } else {
       blocked_form();
@@ -379,7 +387,7 @@ class ContractNest {
     const int64_t w = lanes();
     const Tile tile = register_tile_size();
     const int64_t width = tile.vectors * w;
-    const bool pack_panel = !p_.panel_has_unit_lanes || (!some_ && !p_.window) || is_costly({p_.panel});
+    const bool pack_panel = !can_be_unpacked(p_) || (!some_ && !p_.window);
     const bool own_panel = pack_panel && (p_.window || many_batches());   // each batch packs its own
     const bool lines = p_.rows_have_unit_fold && uses_axis(p_.rows, p_.over.back());
     if (!stores_from_registers()) keep_result();
@@ -481,8 +489,9 @@ std::vector<SizeFact> contract_facts(const Kernel& k, const Target&) {
   for (const auto& v : k.values) {
     const auto p = analyse(k, v);
     if (!p) continue;
-    for (int64_t n : {kOne, kFew}) out.push_back(rows_at_most(k, v, *p, n));
-    if (p->batch.empty()) out.push_back(rows_at_most(k, v, *p, kSome));
+    if (can_be_dot_products(*p) || can_be_streamed(*p))
+      for (int64_t n : {kOne, kFew}) out.push_back(rows_at_most(k, v, *p, n));
+    if (can_be_unpacked(*p) && !p->window && p->batch.empty()) out.push_back(rows_at_most(k, v, *p, kSome));
   }
   return out;
 }

@@ -89,6 +89,15 @@ TEST(ExecRun, RunTimeNumbersNeedNoNewPlan) {
   EXPECT_NE(error_of([&] { e->run({ones}); }).find("no input gives the size rate"), std::string::npos);
 }
 
+TEST(ExecRun, SizeClassesAreCountedPerProgram) {
+  const Value x = input("x", {var("M"), 48}), w = input("w", {48, 70}), v = input("v", {70, 20});
+  const auto e = compile(graph_of({x, w, v}, {matmul(matmul(x, w), v)}), without_disk());
+  const int64_t before = counters().size_classes;
+  for (const int64_t m : {100, 300, 3, 8, 200, 1, 65, 1})
+    e->run({filled(DType::F32, {m, 48}, 1), filled(DType::F32, {48, 70}, 1), filled(DType::F32, {70, 20}, 1)});
+  EXPECT_EQ(counters().size_classes - before, 3);   // many rows, some (8 at most), one
+}
+
 TEST(ExecRun, IndicesOutsideAreErrorsWithTheLine) {
   const Loc loc({.file = "model.py", .line = 7});
   const Value x = input("x", {5}), i = input("i", {3}, DType::I64);

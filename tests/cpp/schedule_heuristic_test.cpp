@@ -60,6 +60,22 @@ TEST(SizeClass, DependsOnSizesOnly) {
   EXPECT_EQ(of(100000), "");
 }
 
+// A class that would change nothing is none.
+TEST(SizeClass, OnlyFactsThatMatter) {
+  const Target target = make_target("x86.avx512");
+  auto facts = [&](const std::string& w, const std::string& index) {
+    const Kernel k = parse("kernel f[M](x: f32[M, 48], w: f32[" + w + "]) -> (y: f32[M, 70]) {"
+                           " axis i: M axis j: 70 axis k: 48 t[i, j]: f32 = contract(k) x[i, k] * w[" + index +
+                           "] store y[i, j] = t[i, j] }");
+    std::string names;
+    for (const auto& f : size_facts(k, target)) names += f.name + "; ";
+    return names;
+  };
+  EXPECT_EQ(facts("48, 70", "k, j"), "t rows<=1; t rows<=8; t rows<=64; ");
+  EXPECT_EQ(facts("70, 48", "j, k"), "t rows<=1; t rows<=8; ");
+  EXPECT_EQ(facts("70, 96", "j, 2 * k"), "");
+}
+
 TEST(SizeClass, StaticSizesHaveOneClass) {
   const Kernel k = parse(
       "kernel f(x: f32[4, 48], w: f32[48, 70]) -> (y: f32[4, 70]) {"
