@@ -71,8 +71,9 @@ def einsum(subscripts: str, *operands: Any) -> Tensor:
 
     Errors name the label whose sizes disagree."""
 def counters() -> dict[str, int]:
-    """What the compiler has done in this process: traces, graphs and kernels compiled, size classes, hits
-    in the disk cache, kernel launches, runs, microseconds of compilation."""
+    """What the compiler has done in this process: traces, graphs and kernels compiled, hits in the disk
+    cache, kernel launches, runs, microseconds of compilation; and size classes: for each program, the
+    combinations of its kernels' classes that its sizes have met, each of which may compile kernels."""
 def num_threads() -> int:
     """Threads that a program may use."""
 def set_num_threads(n: int) -> None:
