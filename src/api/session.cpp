@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "ops/builder.h"
 #include "ops/leaf_attrs.h"
 #include "ops/row.h"
@@ -250,6 +251,8 @@ Value make_data(BufferPtr buffer, Loc loc) {
 
 void materialise(const Values& values) {
   for (;;) {
+    check_interrupt();
+    // Holds its nodes until the lock is gone: to free what came from elsewhere may need other locks.
     Piece piece;
     std::vector<BufferPtr> data;
     std::vector<Scalar> numbers;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "exec/disk_cache.h"
 #include "loop_passes/pipeline.h"
 #include "runtime/cpu/pool.h"
@@ -168,24 +169,27 @@ std::vector<CompiledPtr> compile_kernels(const std::vector<KernelSource>& source
   std::vector<CompiledPtr> compiled(sources.size());
   std::vector<std::exception_ptr> failed(sources.size());
   std::atomic<size_t> next{0};
-  const auto work = [&] {
+  // The caller's thread only is asked to stop; after a failure nobody begins another kernel.
+  const auto work = [&](bool asked) {
     for (size_t i = next++; i < sources.size(); i = next++) {
       try {
+        if (asked) check_interrupt();
         compiled[i] = get(sources[i], options);
       } catch (...) {
         failed[i] = std::current_exception();
+        next = sources.size();
       }
     }
   };
   std::vector<std::thread> threads;
   for (size_t n = std::min(sources.size(), static_cast<size_t>(num_threads())); n > 1; n--) {
     try {
-      threads.emplace_back(work);
+      threads.emplace_back(work, false);
     } catch (const std::system_error&) {   // no more threads: this one does the rest
       break;
     }
   }
-  work();
+  work(true);
   for (auto& t : threads) t.join();
   counters().compile_microseconds +=
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "exec/run_plan.h"
 #include "exec/steps.h"
 #include "ops/control.h"
@@ -140,6 +141,7 @@ void RunPlan::run_while(size_t number, Frame& frame, char* workspace, const Size
   }
   const std::vector<void*> condition{workspace + w.condition};
   for (size_t turn = 0;; turn ^= 1) {
+    check_interrupt();
     call(number, 0, frame, now, condition, workspace + w.arena, sizes);
     if (!flag_at(condition[0])) break;
     call(number, 1, frame, now, places[turn], workspace + w.arena, sizes);
@@ -161,6 +163,7 @@ void RunPlan::run_scan(size_t number, Frame& frame, char* workspace, const Sizes
   for (const int b : step.outputs) outputs.push_back(frame.buffers[b]);
   const std::vector<void*> whole_inputs = inputs, whole_outputs = outputs;
   for (int64_t turn = 0; turn < length; turn++) {
+    check_interrupt();
     const int64_t at = a.reverse ? length - 1 - turn : turn;
     for (size_t i = 0; i < carries; i++)
       outputs[i] = turn % 2 == 0 ? whole_outputs[i] : workspace + w.state[i];

@@ -44,6 +44,7 @@ void Node::set_data(std::vector<BufferPtr> data) {
                   data[i]->shape.size() == static_cast<size_t>(outputs_[i].rank()),
               "graph", "data of another type than " + outputs_[i].str());
   data_ = std::move(data);
+  computed_.store(true, std::memory_order_release);
   free_all(std::exchange(inputs_, {}));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The tensor graph: whole tensors, value semantics, symbolic sizes. A node applies one row of the
 // operator table; the graph knows the row only as an opaque pointer.
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,7 +54,8 @@ class Node {
 
   // The lazy front end: results that have been computed. A node with data is a leaf (its inputs
   // are dropped by set_data, so that what led to it can be freed).
-  bool has_data() const { return !data_.empty(); }
+  // Any thread may ask; one at a time sets.
+  bool has_data() const { return computed_.load(std::memory_order_acquire); }
   const BufferPtr& data(int index) const { return data_[index]; }
   void set_data(std::vector<BufferPtr> data);
 
@@ -64,6 +66,7 @@ class Node {
   std::vector<TensorType> outputs_;
   Loc loc_;
   std::vector<BufferPtr> data_;
+  std::atomic<bool> computed_{false};   // data_ is there, and stays as it is
 };
 
 // A closed graph: inputs are nodes of the row "input"; every node is reached from the outputs or

@@ -1,5 +1,6 @@
 #include "graph_passes/pipeline.h"
 
+#include "base/interrupt.h"
 #include "graph_passes/broadcasting.h"
 #include "graph_passes/canonicalise.h"
 #include "graph_passes/cse.h"
@@ -29,6 +30,7 @@ Graph run_graph_passes(Graph graph, const std::set<std::string>& off,
                        const std::function<void(const std::string&, const Graph&)>& after) {
   for (const auto& pass : graph_passes()) {
     if (off.count(pass.name)) continue;
+    check_interrupt();
     graph = pass.run(graph);
 #ifndef NDEBUG
     verify(graph, "graph_passes/" + pass.name);

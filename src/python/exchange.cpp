@@ -99,13 +99,18 @@ void free_unused(PyObject* capsule, const char* name) {
 }
 
 nb::object to_capsule(nb::handle tensor, bool versioned, bool copy) {
-  BufferPtr buffer = data_of(value_of(tensor));
-  if (copy) {
-    BufferPtr own = make_buffer(buffer->dtype, buffer->shape);
-    std::memcpy(own->data, buffer->data, buffer->bytes());
-    buffer = own;
-  } else {
-    buffer = packed(buffer);
+  const Value value = value_of(tensor);
+  BufferPtr buffer;
+  {
+    const nb::gil_scoped_release release;
+    buffer = data_of(value);
+    if (copy) {
+      BufferPtr own = make_buffer(buffer->dtype, buffer->shape);
+      std::memcpy(own->data, buffer->data, buffer->bytes());
+      buffer = own;
+    } else {
+      buffer = packed(buffer);
+    }
   }
   PyObject* capsule;
   if (versioned) {

@@ -7,10 +7,12 @@
 #include <nanobind/stl/vector.h>
 
 #include "api/session.h"
+#include "base/interrupt.h"
 #include "codegen/codegen.h"
 #include "graph_passes/pipeline.h"
 #include "loop_passes/pipeline.h"
 #include "python/executables.h"
+#include "runtime/cpu/allocator.h"
 #include "runtime/cpu/pool.h"
 #include "schedule/target.h"
 
@@ -139,9 +141,16 @@ nb::dict summary(const ExecutableHandle& e) {
   return d;
 }
 
+// Ctrl-C and other signals: what their Python handlers raise ends the program that runs.
+void check_signals() {
+  const nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 }  // namespace
 
 void bind_exec(nb::module_& m) {
+  set_interrupt_check(&check_signals);
   nb::class_<ExecutableHandle>(m, "Executable")
       .def_static("parse", [](const std::string& text) {
         Program program = parse_program(text);
@@ -184,6 +193,14 @@ void bind_exec(nb::module_& m) {
     materialise(values);
   });
   m.def("counters", &counters_dict);
+  m.def("allocator_stats", [] {
+    const AllocatorStats stats = allocator_stats();
+    nb::dict d;
+    d["in_use"] = stats.in_use_bytes;
+    d["peak"] = stats.peak_bytes;
+    d["cached"] = stats.cached_bytes;
+    return d;
+  });
   m.def("count_trace", [] { counters().traces++; });
   m.def("num_threads", &num_threads);
   m.def("set_num_threads", &set_num_threads);

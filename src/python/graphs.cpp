@@ -11,6 +11,7 @@
 #include "exec/program.h"
 #include "ops/control.h"
 #include "ops/foreign.h"
+#include "python/executables.h"
 #include "python/graphs.h"
 
 namespace pto::python {
@@ -138,9 +139,7 @@ int64_t register_python(nb::object callable) {
     nb::list args;
     for (const auto& b : inputs) args.append(wrap_outside(make_data(b)));
     nb::object results = held->callable(*nb::tuple(args));
-    std::vector<BufferPtr> buffers;
-    for (nb::handle r : results) buffers.push_back(data_of(value_of(r)));
-    return buffers;
+    return buffers_of(results);
   });
 }
 
@@ -193,8 +192,8 @@ void bind_graphs(nb::module_& m) {
         return texts;
       })
       .def("interpret", [](const GraphHandle& g, nb::handle inputs) {
-        std::vector<BufferPtr> buffers;
-        for (nb::handle t : inputs) buffers.push_back(packed(data_of(value_of(t))));
+        std::vector<BufferPtr> buffers = buffers_of(inputs);
+        for (auto& b : buffers) b = packed(b);
         nb::list results;
         for (auto& b : interpret(*g.graph, buffers)) results.append(wrap_outside(make_data(b)));
         return results;
