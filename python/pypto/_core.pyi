@@ -14,6 +14,7 @@ Guards: Any
 Memory: Any
 NameScope: Any
 Trace: Any
+allocator_stats: Any
 binary: Any
 call_function: Any
 cast: Any
