@@ -43,6 +43,7 @@ class Report:
 def fresh(name: str, *arguments: str, cache: str) -> dict:
     """The answer of a function of fresh.py, in a process of its own."""
     env = {**os.environ, "PTO_CACHE_DIR": cache}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)   # the second process finds modules compiled, as users do
     done = subprocess.run([sys.executable, str(HERE / "fresh.py"), name, *arguments], env=env, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"bench: {name} failed\n{done.stderr}")
@@ -87,11 +88,14 @@ def compare(report: Report, directory: pathlib.Path, rounds: int, threads: int) 
 
 def processes(report: Report, directory: pathlib.Path) -> None:
     """What a fresh process pays."""
-    print("\nFresh processes")
-    with tempfile.TemporaryDirectory() as cache:
-        cold = fresh("demo", str(directory), cache=cache)
-        warm = min((fresh("demo", str(directory), cache=cache) for _ in range(5)), key=lambda r: r["all"])
-        importing = min(fresh("importing", cache=cache)["import"] for _ in range(5))
+    print("\nFresh processes, the best of several")
+    rounds = []
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as cache:
+            rounds.append([fresh("demo", str(directory), cache=cache) for _ in range(4)])
+    importing = min(fresh("importing", cache="")["import"] for _ in range(5))
+    cold = min((first for first, *_ in rounds), key=lambda r: r["all"])
+    warm = min((r for _, *others in rounds for r in others), key=lambda r: r["all"])
     report.add("import beyond NumPy", importing, "ms", 0.1)
     report.add("model, nothing compiled: weights and first vectors", cold["all"], "ms", 3)
     report.add("  of which the first call", cold["first call"], "ms")
@@ -108,13 +112,15 @@ def small(report: Report) -> None:
         print("\nCalls of small functions")
         for name, seconds in fresh("overhead", cache=cache).items():
             report.add(name, seconds, "us", 20e-6)
-    with tempfile.TemporaryDirectory() as cache:
-        print("\nCompiling one kernel, one thread")
-        found = fresh("compiling", cache=cache)
-        typical = found.pop("typical")
-        for name, seconds in found.items():
-            report.add(name, seconds, "ms")
-        report.add("median", typical, "ms", 0.06)
+    print("\nCompiling one kernel, one thread, the best of three")
+    rounds = []
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as cache:
+            rounds.append(fresh("compiling", cache=cache))
+    found = {name: min(r[name] for r in rounds) for name in rounds[0]}
+    for name, seconds in found.items():
+        report.add(name, seconds, "ms")
+    report.add("median", float(np.median(list(found.values()))), "ms", 0.06)
 
 
 def any_size(report: Report, directory: pathlib.Path) -> None:

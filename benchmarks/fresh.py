@@ -2,7 +2,6 @@
 
 import json
 import pathlib
-import statistics
 import sys
 import time
 
@@ -163,7 +162,7 @@ def compiling() -> dict[str, float]:
         kernels = after["kernels_compiled"] - before["kernels_compiled"]
         spent = after["compile_microseconds"] - before["compile_microseconds"]
         found[function.__name__] = spent / kernels / 1e6
-    return found | {"typical": statistics.median(found.values())}
+    return found
 
 
 if __name__ == "__main__":

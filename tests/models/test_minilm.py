@@ -124,6 +124,24 @@ def test_any_batch_and_length_is_one_trace():
     assert sum(met) <= 2 * kernels
 
 
+def test_nothing_is_padded(encoder):
+    """Memory is what the batch and the length need, to the byte, and so are the sizes of all buffers."""
+    encoder(*random_input(np.random.default_rng(3), 3, 17)).numpy()
+    executable = encoder.executable
+    shapes = [text[text.index("[") + 1 : -1].split(", ") for _, _, text in executable.summary()["buffers"]]
+    assert {n for shape in shapes for n in shape if not n.isdigit()} == {"B", "S"}
+
+    def memory(batch, length):
+        return executable.memory({"B": batch, "S": length})
+
+    for batch, length in [(1, 1), (3, 17), (7, 63), (31, 200)]:
+        now, wider, longer = memory(batch, length), memory(batch + 1, length), memory(batch, length + 1)
+        assert now["outputs"] == batch * 384 * 4 and longer["outputs"] == now["outputs"]
+        assert wider["inputs"] - now["inputs"] == length * (8 + 1)   # tokens and mask
+        assert longer["inputs"] - now["inputs"] == batch * (8 + 1)
+        assert now["arena"] < min(wider["arena"], longer["arena"])
+
+
 def test_shapes_that_do_not_fit(encoder):
     with pytest.raises(pto.Error, match="S is 4 in tokens and 5 in mask"):
         encoder(np.ones((2, 4), np.int64), np.ones((2, 5), bool))
