@@ -6,6 +6,47 @@
 namespace pto::passes {
 namespace {
 
+// Operands that several nodes use. Text writes them out at each use, so that the large ones of nested
+// functions must have names, lest it grow with the power of the depth.
+class Repeats {
+ public:
+  explicit Repeats(const Expr& root) {
+    visit(root, [&](const Expr& n) {
+      double size = 1;
+      for (const auto& a : n.args()) {
+        uses_[a.get()]++;
+        size += size_.at(a.get());
+      }
+      size_[n.get()] = size;
+    });
+    any_ = size_.at(root.get()) > kLarge;
+    size_.clear();
+  }
+
+  bool any() const { return any_; }
+
+  // Does the node, its own operands renamed, need a name? To be asked for operands first.
+  bool take(const Expr& n, const Expr& renamed) {
+    double size = 1;
+    for (const auto& a : renamed.args()) size += size_of(a);
+    const bool needs = size > kLarge && uses_[n.get()] > 1;
+    if (!needs) size_[renamed.get()] = size;
+    return needs;
+  }
+
+ private:
+  static constexpr double kLarge = 64;  // nodes
+
+  double size_of(const Expr& renamed) const {
+    const auto it = size_.find(renamed.get());
+    return it == size_.end() ? 1 : it->second;
+  }
+
+  std::unordered_map<const ExprNode*, int> uses_;
+  std::unordered_map<const ExprNode*, double> size_;
+  bool any_ = false;
+};
+
 class Expander {
  public:
   explicit Expander(const LoopProgram& p) : names_(p) {}
@@ -32,7 +73,8 @@ class Expander {
         if (one.op() == Op::Mul) added.emplace(one, Expr());
       }
     });
-    if (added.empty()) return r;
+    Repeats repeats(r);
+    if (added.empty() && !repeats.any()) return r;
     std::unordered_map<const ExprNode*, Expr> done;
     visit(r, [&](const Expr& n) {
       const auto product = added.find(n);
@@ -47,6 +89,10 @@ class Expander {
         const Symbol name = names_.fresh("product");
         out.push_back(let(name, here));
         here = product->second = var(name, here.type(), here.lanes());
+      } else if (repeats.take(n, here)) {
+        const Symbol name = names_.fresh("shared");
+        out.push_back(let(name, here));
+        here = var(name, here.type(), here.lanes());
       }
       done.emplace(n.get(), std::move(here));
     });

@@ -186,20 +186,21 @@ Values build_split(const Args& args) {
   return pieces(x, axis, cuts);
 }
 
-// Parts of size ceil(n / chunks); the last may be smaller, and there may be fewer.
+// Parts of size ceil(n / chunks); the last may be smaller, and there may be fewer. Of nothing, all parts.
 Values build_chunk(const Args& args) {
   const Value x = args.tensor("x");
   const int64_t axis = axis_argument(args, "axis", x.rank()), chunks = args.integer("chunks");
   const Size n = x.shape()[axis];
   if (chunks < 1) fail(args, "chunks must be positive", "chunks >= 1", std::to_string(chunks));
   std::vector<Size> cuts{Size(0)};
-  if (n.is_const()) {
-    const int64_t part = std::max<int64_t>(1, (n.as_int() + chunks - 1) / chunks);
-    for (int64_t at = part; at < n.as_int(); at += part) cuts.push_back(at);
-  } else {
-    if (!assume(equal(mod(n, chunks), Size(0))))
-      fail(args, "a symbolic axis must divide into the chunks", "", to_text(n), std::to_string(axis), {x});
+  if (assume(equal(mod(n, chunks), Size(0)))) {
     for (int64_t i = 1; i < chunks; i++) cuts.push_back(simplify(floordiv(n, chunks) * Size(i)));
+  } else {
+    // The number of parts of a symbolic axis becomes a guard.
+    const Size part = simplify(floordiv(n + Size(chunks - 1), chunks));
+    int64_t count = chunks;
+    while (count > 1 && !assume(equal(floordiv(n + part - Size(1), part), Size(count)))) count--;
+    for (int64_t i = 1; i < count; i++) cuts.push_back(simplify(part * Size(i)));
   }
   cuts.push_back(n);
   return pieces(x, axis, cuts);

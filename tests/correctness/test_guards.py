@@ -136,3 +136,19 @@ def test_redefined_functions():
     assert values(f(pto.ones(1))) == [4]
     exec("def helper(x):\n    return x + 2", scope)
     assert values(f(pto.ones(1))) == [6]
+
+
+def test_the_number_of_parts_of_a_named_size_is_a_guard():
+    for chunks in (1, 2, 3, 5):
+
+        @pto.jit
+        def parts(x: pto.spec(("N",), "float32")):
+            return pto.chunk(x, chunks)
+
+        for n in (0, 1, 2, 3, 5, 6, 7, 9, 10, 31):
+            x = np.arange(n, dtype=np.float32)
+            size = -(-n // chunks)
+            want = np.split(x, range(size, n, size) if n else [0] * (chunks - 1))
+            got = parts(x)
+            assert [t.numpy().tolist() for t in got] == [w.tolist() for w in want]
+            assert [t.numpy().tolist() for t in pto.chunk(x, chunks)] == [w.tolist() for w in want]

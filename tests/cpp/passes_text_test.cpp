@@ -144,6 +144,21 @@ TEST(LoopPasses, EveryPassHasCases) {
   }
 }
 
+TEST(LoopPasses, TextOfNestedFunctionsGrowsWithTheirNumber) {
+  const auto nested = [](int depth, const std::string& f) {
+    std::string e = "x[0, 0]";
+    for (int i = 0; i < depth; i++) e = f + "(" + e + ")";
+    return parse_loop_text(std::string(kShaped) + "y[0, 0] = " + e + "}");
+  };
+  for (const char* f : {"exp", "tanh", "erf", "tan"}) {
+    const auto expand = [&](int depth) { return pass_of("expand_math").run(nested(depth, f), make_target("avx2")); };
+    const LoopProgram deep = expand(16);
+    verify(deep, f);
+    EXPECT_LT(to_text(deep).size(), 8 * to_text(expand(4)).size()) << f;
+    EXPECT_EQ(results(parse_loop_text(to_text(deep))), results(deep)) << f;
+  }
+}
+
 TEST(LoopPasses, CanBeLeftOut) {
   const LoopProgram p = parse_loop_text(std::string(kShaped) + "let a = x[0, 0] y[0, 1 + 2] = x[0, 1] }");
   const auto texts = [&](const std::set<std::string>& off) {

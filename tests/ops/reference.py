@@ -154,8 +154,9 @@ def strided(x, start, size, step):
 
 
 def chunk(x, chunks, axis=0):
-    size = max(1, -(-x.shape[axis] // chunks))
-    return np.split(x, range(size, x.shape[axis], size), axis)
+    n = x.shape[axis]
+    size = -(-n // chunks)
+    return np.split(x, range(size, n, size) if n else [0] * (chunks - 1), axis)
 
 
 def pad(x, pad_width, mode="constant", value=0):
