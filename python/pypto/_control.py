@@ -9,82 +9,48 @@ from typing import Any, ParamSpec, TypeVar, overload
 from . import _core
 from ._arrays import as_tensor
 from ._errors import Error
-from ._jit import _put_together, _Slot, _take_apart
 from ._specs import TensorSpec
 from ._tensor import Tensor
 from ._trace_names import caller
 from ._tracing import Tracer
+from ._trees import numbers_as_tensors, put_together, same_form, shift_slots, take_apart
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class _Body:
-    """A function traced on its own: its graph, its result's form, and what it reads from outside."""
+    """A function traced on its own: its results, their form, and what it reads from outside."""
 
     def __init__(self, fn: Callable[..., Any], name: str, types: Sequence[Tensor], form: Any, shapes: Sequence[Any]) -> None:
-        self.fn, self.name, self.types, self.form, self.shapes = fn, name, types, form, shapes
-        self.trace([])
-
-    def trace(self, captured: Sequence[Tensor]) -> None:
-        """Traces with these tensors from outside as the first captured ones, so that graphs agree."""
+        self.name = name
         self.tracer = Tracer()
         with self.tracer as tracer:
-            placeholders = [tracer.argument(f"x{i}", t.dtype, s) for i, (t, s) in enumerate(zip(self.types, self.shapes))]
-            for handle in captured:
-                tracer.lift(handle)
-            with _core.NameScope(self.name):
-                out = self.fn(*_put_together(self.form, placeholders))
+            self.arguments = [tracer.argument(f"x{i}", t.dtype, s) for i, (t, s) in enumerate(zip(types, shapes))]
+            with _core.NameScope(name):
+                out = fn(*put_together(form, self.arguments))
             tensors: list[Any] = []
-            self.result = _take_apart(out, tensors)
+            self.result = take_apart(numbers_as_tensors(out), tensors)
             self.outputs = [tracer.inside(t) for t in tensors]
             if tracer.written_arguments:
-                raise Error("a branch or loop body writes its argument in place; return the new value", op=self.name, **caller())
-            self.graph = tracer.core.finish(self.outputs, self.name)
-        self.captured = list(tracer.captured)
+                raise Error("a branch or loop body writes its argument in place; return the new value", op=name, **caller())
+
+    def graph(self, captured: Sequence[Tensor]) -> Any:
+        """The graph, which takes these tensors from outside after its arguments."""
+        with self.tracer as tracer:
+            inputs = [*self.arguments, *[tracer.lift(handle) for handle in captured]]
+            return tracer.core.finish(self.outputs, self.name, inputs)
 
 
 def _operands(values: Any) -> tuple[list[Tensor], Any]:
     tensors: list[Any] = []
-    form = _take_apart(_numbers_as_tensors(values), tensors)
+    form = take_apart(numbers_as_tensors(values), tensors)
     return [as_tensor(t) for t in tensors], form
 
 
-def _numbers_as_tensors(x: Any) -> Any:
-    if isinstance(x, (bool, int, float)):
-        return as_tensor(x)
-    if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*[_numbers_as_tensors(v) for v in x])
-    if isinstance(x, (tuple, list)):
-        return type(x)(_numbers_as_tensors(v) for v in x)
-    if isinstance(x, dict):
-        return {k: _numbers_as_tensors(v) for k, v in x.items()}
-    return x
-
-
-def _together(bodies: Sequence[_Body]) -> list[Tensor]:
-    """Traces the bodies again where they read different tensors from outside, so that all take the same."""
-    union: dict[int, Tensor] = {}
-    for body in bodies:
-        for handle in body.captured:
-            union.setdefault(id(handle), handle)
-    handles = list(union.values())
-    for body in bodies:
-        if [id(h) for h in body.captured] != [id(h) for h in handles]:
-            body.trace(handles)
-    return handles
-
-
-def _same_form(a: Any, b: Any) -> bool:
-    if isinstance(a, _Slot) or isinstance(b, _Slot):
-        return isinstance(a, _Slot) and isinstance(b, _Slot)
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(_same_form(x, y) for x, y in zip(a, b))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(_same_form(a[k], b[k]) for k in a)
-    return bool(a == b)
+def _captured(bodies: Sequence[_Body]) -> list[Tensor]:
+    """What any of the bodies reads from outside: all of them take all of it."""
+    return list({id(handle): handle for body in bodies for handle in body.tracer.captured}.values())
 
 
 def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
@@ -95,16 +61,16 @@ def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     tensors, form = _operands(tuple(operands))
     shapes = [t.shape for t in tensors]
     bodies = [_Body(then, "then", tensors, form, shapes), _Body(otherwise, "else", tensors, form, shapes)]
-    if not _same_form(bodies[0].result, bodies[1].result):
+    if not same_form(bodies[0].result, bodies[1].result):
         raise Error("the branches give results of different structure", op="cond", **caller())
-    captured = _together(bodies)
     predicate = as_tensor(predicate)
     if predicate.ndim:
         predicate = predicate.reshape(())
     if predicate.dtype != "bool":
         predicate = predicate != 0
-    out = _core.make_cond([predicate, *tensors, *captured], bodies[0].graph, bodies[1].graph)
-    return _put_together(bodies[0].result, out)
+    captured = _captured(bodies)
+    out = _core.make_cond([predicate, *tensors, *captured], *[body.graph(captured) for body in bodies])
+    return put_together(bodies[0].result, out)
 
 
 def while_loop(condition: Callable[..., Any], body: Callable[..., Any], state: Any) -> Any:
@@ -125,11 +91,11 @@ def while_loop(condition: Callable[..., Any], body: Callable[..., Any], state: A
         return (result if result.dtype == "bool" else result != 0).reshape(())
 
     test, loop = _Body(holds, "condition", tensors, form, shapes), _Body(step, "body", tensors, form, shapes)
-    if not _same_form(loop.result, form):
+    if not same_form(loop.result, form):
         raise Error("the body must give a state of the same structure", op="while_loop", **caller())
-    captured = _together([test, loop])
-    out = _core.make_while([*tensors, *captured], len(tensors), test.graph, loop.graph)
-    result = _put_together(form, out)
+    captured = _captured([test, loop])
+    out = _core.make_while([*tensors, *captured], len(tensors), test.graph(captured), loop.graph(captured))
+    result = put_together(form, out)
     return result[0] if single else result
 
 
@@ -153,31 +119,20 @@ def scan(body: Callable[[Any, Any], Any], init: Any, xs: Any, *, reverse: bool =
                 operands=tuple(t._type_text for t in sequences),
                 **caller(),
             )
-    offset = len(carry)
+    shapes = [t.shape for t in carry] + [t.shape[1:] for t in sequences]
+    form = (carry_form, shift_slots(xs_form, len(carry)))
 
     def step(c: Any, x: Any) -> Any:
         c, y = body(c, x)
-        return _numbers_as_tensors(c), _numbers_as_tensors(y)
+        return c, y
 
-    shifted = _shift(xs_form, offset)
-    shapes = [t.shape for t in carry] + [t.shape[1:] for t in sequences]
-    loop = _Body(step, "body", [*carry, *sequences], (carry_form, shifted), shapes)
-    if not _same_form(loop.result[0], carry_form):
+    loop = _Body(step, "body", [*carry, *sequences], form, shapes)
+    if not same_form(loop.result[0], carry_form):
         raise Error("the body must give a carry of the same structure", op="scan", **caller())
-    out = _core.make_scan(
-        [*carry, *sequences, *loop.captured], len(carry), len(sequences), sequences[0].shape[0], reverse, loop.graph
-    )
-    return _put_together(loop.result[0], out), _put_together(loop.result[1], out)
-
-
-def _shift(form: Any, by: int) -> Any:
-    if isinstance(form, _Slot):
-        return _Slot(form.number + by)
-    if isinstance(form, (tuple, list)):
-        return type(form)(_shift(f, by) for f in form)
-    if isinstance(form, dict):
-        return {k: _shift(v, by) for k, v in form.items()}
-    return form
+    operands = [*carry, *sequences, *loop.tracer.captured]
+    graph = loop.graph(loop.tracer.captured)
+    out = _core.make_scan(operands, len(carry), len(sequences), sequences[0].shape[0], reverse, graph)
+    return put_together(loop.result[0], out), put_together(loop.result[1], out)
 
 
 def foreign(fn: Callable[..., Any], out: Any, *, pure: bool = True, name: str | None = None) -> Callable[..., Any]:

@@ -19,105 +19,13 @@ from ._specs import Parameters, TensorSpec, check_argument, parameters_of
 from ._tensor import Tensor
 from ._trace_names import caller
 from ._tracing import Sizes, Tracer
+from ._trees import Flat, Slot, put_together, take_apart
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 
 _ALL_TENSORS = [("t",) * n for n in range(32)]
-
-
-class _Flat:
-    """A call's arguments taken apart: tensors, numbers, and the rest as a hashable skeleton."""
-
-    __slots__ = ("tensors", "numbers", "names", "keep", "rewritable")
-
-    def __init__(self) -> None:
-        self.tensors: list[Tensor] = []
-        self.numbers: list[Any] = []
-        self.names: list[str] = []
-        self.keep: list[Any] = []
-        self.rewritable: list[Any] = []
-
-    def add(self, x: Any, name: str) -> Any:
-        """The skeleton of x."""
-        if isinstance(x, Tensor):
-            self.tensors.append(x)
-            self.names.append(name)
-            return "t"
-        kind = type(x)
-        if kind is float or kind is int:
-            self.numbers.append(x)
-            return "f" if kind is float else "i"
-        if x is None or kind in (bool, str, bytes):
-            return ("s", kind.__name__, x)
-        if kind in (tuple, list):
-            return (kind.__name__, *[self.add(v, f"{name}_{i}") for i, v in enumerate(x)])
-        if kind is dict:
-            return ("dict", *[(k, self.add(v, f"{name}_{k}")) for k, v in x.items()])
-        if isinstance(x, tuple) and hasattr(x, "_fields"):
-            return ("named", kind, *[self.add(v, f"{name}_{f}") for f, v in zip(kind._fields, x)])  # type: ignore[attr-defined]
-        if isinstance(x, (np.ndarray, np.generic)) or (hasattr(x, "__dlpack__") and not isinstance(x, Tensor)):
-            return self.add(as_tensor(x), name)
-        self.keep.append(x)
-        try:
-            hash(x)
-        except TypeError:
-            return ("o", id(x))
-        return ("h", x)
-
-    def rebuild(self, skeleton: Any, tensors: Any, numbers: Any) -> Any:
-        """The argument with other tensors and numbers (iterators) in their places."""
-        if skeleton == "t":
-            return next(tensors)
-        if skeleton == "f" or skeleton == "i":
-            return next(numbers)
-        tag = skeleton[0]
-        if tag == "s":
-            return skeleton[2]
-        if tag in ("tuple", "list"):
-            items = [self.rebuild(s, tensors, numbers) for s in skeleton[1:]]
-            return items if tag == "list" else tuple(items)
-        if tag == "dict":
-            return {k: self.rebuild(s, tensors, numbers) for k, s in skeleton[1:]}
-        if tag == "named":
-            return skeleton[1](*[self.rebuild(s, tensors, numbers) for s in skeleton[2:]])
-        if tag == "h":
-            return skeleton[1]
-        return next(x for x in self.keep if id(x) == skeleton[1])
-
-
-def _take_apart(x: Any, tensors: list[Any]) -> Any:
-    """A result: its tensors are appended, the rest stays as it is."""
-    if isinstance(x, (Tensor, np.ndarray, _core.Size)):
-        tensors.append(x)
-        return _Slot(len(tensors) - 1)
-    if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*[_take_apart(v, tensors) for v in x])
-    if isinstance(x, (tuple, list)):
-        return type(x)(_take_apart(v, tensors) for v in x)
-    if isinstance(x, dict):
-        return {k: _take_apart(v, tensors) for k, v in x.items()}
-    return x
-
-
-class _Slot:
-    __slots__ = ("number",)
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-
-def _put_together(x: Any, tensors: list[Tensor]) -> Any:
-    if isinstance(x, _Slot):
-        return tensors[x.number]
-    if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*[_put_together(v, tensors) for v in x])
-    if isinstance(x, (tuple, list)):
-        return type(x)(_put_together(v, tensors) for v in x)
-    if isinstance(x, dict):
-        return {k: _put_together(v, tensors) for k, v in x.items()}
-    return x
 
 
 class _Entry:
@@ -131,7 +39,7 @@ class _Entry:
         self.static_numbers = numbers  # per number: its value, or None if it is a run-time operand
         self.written = written  # numbers of the argument tensors that are written
         self.results = results
-        self.single = isinstance(result, _Slot)
+        self.single = isinstance(result, Slot)
 
 
 class _Group:
@@ -181,11 +89,11 @@ class Compiled(Generic[P, R]):
         if _core.current_trace():
             with _core.NameScope(self.__name__):
                 return self._fn(*args, **kwargs)
-        flat = _Flat()
+        flat = Flat()
         skeleton: Any
         if not kwargs and len(args) < 32 and self._only_tensors(flat.tensors, args):
             return self._call(_ALL_TENSORS[len(args)], flat, args, kwargs)
-        flat = _Flat()
+        flat = Flat()
         names = self._parameters.names
         parts = [flat.add(a, names[i] if i < len(names) else f"arg{i}") for i, a in enumerate(args)]
         skeleton = (tuple(parts), tuple((k, flat.add(v, k)) for k, v in sorted(kwargs.items())))
@@ -202,7 +110,7 @@ class Compiled(Generic[P, R]):
             tensors.append(a)
         return True
 
-    def _call(self, skeleton: Any, flat: _Flat, args: Any, kwargs: Any) -> Any:
+    def _call(self, skeleton: Any, flat: Flat, args: Any, kwargs: Any) -> Any:
         group = self._groups.get(skeleton)
         if group is None:
             group = self._groups[skeleton] = _Group()
@@ -226,11 +134,11 @@ class Compiled(Generic[P, R]):
             raise _core_fault("a trace does not fit the call that made it", str(entry.core.graph))
         return self._finish(entry, out, flat)
 
-    def _finish(self, entry: _Entry, out: list[Tensor], flat: _Flat) -> Any:
+    def _finish(self, entry: _Entry, out: list[Tensor], flat: Flat) -> Any:
         self._last = entry
         for number, value in zip(entry.written, out[entry.results :]):
             flat.tensors[number]._assign(value)
-        return out[0] if entry.single else _put_together(entry.result, out)
+        return out[0] if entry.single else put_together(entry.result, out)
 
     @staticmethod
     def _run_time_numbers(entry: _Entry, numbers: list) -> list | None:
@@ -246,7 +154,7 @@ class Compiled(Generic[P, R]):
 
     # --- traces -------------------------------------------------------------------------------------
 
-    def _trace(self, group: _Group, skeleton: Any, flat: _Flat, args: Any, kwargs: Any, why: str | None) -> _Entry:
+    def _trace(self, group: _Group, skeleton: Any, flat: Flat, args: Any, kwargs: Any, why: str | None) -> _Entry:
         where = caller()
         self._check_arguments(args, kwargs, where)
         self._explain(group, flat, why)
@@ -289,7 +197,7 @@ class Compiled(Generic[P, R]):
         with _core.NameScope(self.__name__), recorder:
             out = self._fn(*args, **kwargs)
         tensors: list[Any] = []
-        result = _take_apart(out, tensors)
+        result = take_apart(out, tensors)
         results = [tracer.inside(t) for t in tensors]
         written = sorted(tracer.written_arguments)
         state = [tracer.inside(handle) for handle, _ in tracer.written.values()]
@@ -310,7 +218,7 @@ class Compiled(Generic[P, R]):
         )
         return _Entry(core, recorder.guards, result, tracer.arrays, (), written, len(results))
 
-    def _symbolic_shapes(self, tracer: Tracer, group: _Group, flat: _Flat, names: list[str]) -> list[list]:
+    def _symbolic_shapes(self, tracer: Tracer, group: _Group, flat: Flat, names: list[str]) -> list[list]:
         """Shapes of the placeholders. Sizes that varied alike so far share a symbol."""
         sizes = Sizes(tracer)
         comparable = [s for s in group.shapes if [len(x) for x in s] == [len(t.shape) for t in flat.tensors]]
@@ -349,7 +257,7 @@ class Compiled(Generic[P, R]):
             if want is not None and value is not None:
                 check_argument(self.__name__, name, want, as_tensor(value), bound, where)
 
-    def _explain(self, group: _Group, flat: _Flat, why: str | None) -> None:
+    def _explain(self, group: _Group, flat: Flat, why: str | None) -> None:
         if why is None:
             if not group.entries:
                 why = "the first call with these kinds of arguments" if self.reasons else "the first call"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/dtype.h"
@@ -32,5 +33,6 @@ std::shared_ptr<void> allocate(int64_t bytes);
 void set_allocator(AllocateFn fn);  // the runtime installs its caching allocator at load
 BufferPtr make_buffer(DType dtype, std::vector<int64_t> shape);
 BufferPtr packed(const BufferPtr& buffer);  // itself if it is contiguous, else a row-major copy
+std::string hex(const Buffer& buffer);      // the bytes of a contiguous one
 
 }  // namespace pto

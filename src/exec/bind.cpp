@@ -21,35 +21,6 @@ std::string text(DType dtype, const std::vector<int64_t>& shape) {
                .label = label});
 }
 
-bool is_bound(const Expr& e, const Sizes& sizes) {
-  bool all = true;
-  visit(e, [&](const Expr& part) { all = all && (!part.is_var() || sizes.count(part.symbol())); });
-  return all;
-}
-
-// A size with one unknown symbol that grows or falls with it by a constant determines it: 2*B + 1.
-bool solve(const Size& size, int64_t actual, Sizes& sizes) {
-  Symbol unknown;
-  bool one = true;
-  visit(size, [&](const Expr& part) {
-    if (!part.is_var() || sizes.count(part.symbol())) return;
-    one = one && (unknown.empty() || unknown == part.symbol());
-    unknown = part.symbol();
-  });
-  if (!one || unknown.empty()) return false;
-  auto at = [&](int64_t value) {
-    Sizes tried = sizes;
-    tried[unknown] = value;
-    return eval_size(size, tried);
-  };
-  const int64_t zero = at(0), slope = at(1) - zero;
-  if (slope == 0 || (actual - zero) % slope != 0) return false;
-  const int64_t value = (actual - zero) / slope;
-  if (value < 0 || at(value) != actual) return false;
-  sizes[unknown] = value;
-  return true;
-}
-
 }  // namespace
 
 Sizes bind_sizes(const Program& program, const std::vector<BufferPtr>& inputs, const Sizes& extra) {
@@ -58,31 +29,19 @@ Sizes bind_sizes(const Program& program, const std::vector<BufferPtr>& inputs, c
                  .message = "another number of inputs",
                  .expected = std::to_string(program.inputs.size()),
                  .got = std::to_string(inputs.size())});
-  Sizes sizes = extra;
+  std::vector<ShapeMatch> matches;
   for (size_t i = 0; i < inputs.size(); i++) {
     const auto& b = program.buffers[program.inputs[i]];
     PTO_CHECK(inputs[i], "bind_sizes", "input " + b.name.str() + " is no buffer");
     if (inputs[i]->dtype != b.dtype) refuse(program, b, *inputs[i], "has another type");
     if (inputs[i]->shape.size() != b.shape.size()) refuse(program, b, *inputs[i], "has another rank");
-    for (size_t d = 0; d < b.shape.size(); d++)
-      if (b.shape[d].is_var()) sizes.emplace(b.shape[d].symbol(), inputs[i]->shape[d]);
+    matches.push_back({b.shape, inputs[i]->shape});
   }
-  // Symbols that occur in sums and products only come after those that stand alone.
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t i = 0; i < inputs.size(); i++) {
-      const auto& shape = program.buffers[program.inputs[i]].shape;
-      for (size_t d = 0; d < shape.size(); d++)
-        changed = changed || (!is_bound(shape[d], sizes) && solve(shape[d], inputs[i]->shape[d], sizes));
-    }
-  }
-  for (size_t i = 0; i < inputs.size(); i++) {
-    const auto& b = program.buffers[program.inputs[i]];
-    for (size_t d = 0; d < b.shape.size(); d++) {
-      if (is_bound(b.shape[d], sizes) && eval_size(b.shape[d], sizes) == inputs[i]->shape[d]) continue;
-      const std::string axis = std::to_string(d);
-      refuse(program, b, *inputs[i], "has another size of axis " + axis, axis);
-    }
+  Sizes sizes = extra;
+  if (const auto wrong = solve_sizes(matches, sizes)) {
+    const std::string axis = std::to_string(wrong->axis);
+    refuse(program, program.buffers[program.inputs[wrong->match]], *inputs[wrong->match],
+           "has another size of axis " + axis, axis);
   }
   for (Symbol s : program.sizes)
     if (!sizes.count(s))

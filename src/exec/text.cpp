@@ -16,18 +16,6 @@ std::string_view keyword(BufferKind kind) {
   return "";
 }
 
-std::string hex(const Buffer& buffer) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  const auto* bytes = static_cast<const uint8_t*>(buffer.data);
-  std::string text;
-  text.reserve(static_cast<size_t>(buffer.bytes()) * 2);
-  for (int64_t i = 0; i < buffer.bytes(); i++) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text;
-}
-
 class Printer {
  public:
   void program(const Program& p, const std::string& margin) {

@@ -81,6 +81,58 @@ std::vector<int64_t> eval_shape(const Shape& shape, const Sizes& values) {
   return out;
 }
 
+bool is_bound(const Expr& e, const Sizes& values) {
+  bool all = true;
+  visit(e, [&](const Expr& part) { all = all && (!part.is_var() || values.count(part.symbol())); });
+  return all;
+}
+
+namespace {
+
+// A size with one unknown symbol that grows or falls with it by a constant determines it: 2*B + 1.
+bool solve(const Size& size, int64_t actual, Sizes& values) {
+  Symbol unknown;
+  bool one = true;
+  visit(size, [&](const Expr& part) {
+    if (!part.is_var() || values.count(part.symbol())) return;
+    one = one && (unknown.empty() || unknown == part.symbol());
+    unknown = part.symbol();
+  });
+  if (!one || unknown.empty()) return false;
+  auto at = [&](int64_t value) {
+    Sizes tried = values;
+    tried[unknown] = value;
+    return eval_size(size, tried);
+  };
+  const int64_t zero = at(0), slope = at(1) - zero;
+  if (slope == 0 || (actual - zero) % slope != 0) return false;
+  const int64_t value = (actual - zero) / slope;
+  if (value < 0 || at(value) != actual) return false;
+  values[unknown] = value;
+  return true;
+}
+
+}  // namespace
+
+std::optional<ShapeMismatch> solve_sizes(const std::vector<ShapeMatch>& matches, Sizes& values) {
+  for (const auto& [declared, actual] : matches)
+    for (size_t d = 0; d < declared.size(); d++)
+      if (declared[d].is_var()) values.emplace(declared[d].symbol(), actual[d]);
+  // Symbols that occur in sums and products only come after those that stand alone.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& [declared, actual] : matches)
+      for (size_t d = 0; d < declared.size(); d++)
+        changed = changed || (!is_bound(declared[d], values) && solve(declared[d], actual[d], values));
+  }
+  for (size_t i = 0; i < matches.size(); i++) {
+    const auto& [declared, actual] = matches[i];
+    for (size_t d = 0; d < declared.size(); d++)
+      if (!is_bound(declared[d], values) || eval_size(declared[d], values) != actual[d]) return ShapeMismatch{i, d};
+  }
+  return std::nullopt;
+}
+
 bool is_static(const Size& size) { return size.is_const(); }
 
 // Products without spaces: the commas part what stands in the list.

@@ -35,8 +35,22 @@ Exprs delinearise(const Expr& index, const Shape& shape);
 Size ceil_div(const Size& a, const Size& b);
 
 int64_t eval_size(const Size& size, const Sizes& values);  // InternalError for an unbound symbol
+bool is_bound(const Expr& e, const Sizes& values);         // has every symbol of it a value?
 std::vector<int64_t> eval_shape(const Shape& shape, const Sizes& values);
 bool is_static(const Size& size);
+
+// A declared shape and the sizes that were met, of the same rank.
+struct ShapeMatch {
+  const Shape& declared;
+  const std::vector<int64_t>& actual;
+};
+struct ShapeMismatch {
+  size_t match, axis;
+};
+// Adds to `values` every symbol that the sizes determine, and tells the first axis that disagrees
+// or stays unknown.
+std::optional<ShapeMismatch> solve_sizes(const std::vector<ShapeMatch>& matches, Sizes& values);
+
 std::string shape_text(const Shape& shape);  // "[B, 4*S, 64]"
 Shape parse_shape(Lexer& in);                // the same, brackets included
 

@@ -22,21 +22,12 @@ bool is_row(const Value& value, std::string_view row) { return value.node->row()
 bool is_pure(const Node& node) {
   if (node.row()->family != Family::Foreign && node.row()->family != Family::Control) return true;
   // Graphs are nested a few deep, unlike the depth of one graph.
-  struct Finder : AttrVisitor {
+  struct Finder : AttrIgnorer {
     bool pure = true;
-    void field(const char*, int64_t&) override {}
+    using AttrIgnorer::field;
     void field(const char* name, bool& value) override {
       if (std::string_view(name) == "pure") pure &= value;
     }
-    void field(const char*, double&) override {}
-    void field(const char*, std::string&) override {}
-    void field(const char*, DType&) override {}
-    void field(const char*, Scalar&) override {}
-    void field(const char*, Op&) override {}
-    void field(const char*, std::vector<int64_t>&) override {}
-    void field(const char*, std::vector<std::string>&) override {}
-    void field(const char*, Exprs&) override {}
-    void field(const char*, BufferPtr&) override {}
     void field(const char*, std::shared_ptr<const Graph>& graph) override {
       for (const auto& inner : graph->order()) pure = pure && is_pure(*inner);
     }

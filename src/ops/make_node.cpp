@@ -101,35 +101,6 @@ std::string text(const Buffer& buffer) {
   return std::string(name(buffer.dtype)) + "[" + join(sizes, ", ") + "]";
 }
 
-bool is_bound(const Expr& e, const Sizes& sizes) {
-  bool all = true;
-  visit(e, [&](const Expr& part) { all = all && (!part.is_var() || sizes.count(part.symbol())); });
-  return all;
-}
-
-// A size with one unknown symbol that grows or falls with it by a constant determines it: 2*B + 1.
-bool solve(const Size& size, int64_t actual, Sizes& sizes) {
-  Symbol unknown;
-  bool one = true;
-  visit(size, [&](const Expr& part) {
-    if (!part.is_var() || sizes.count(part.symbol())) return;
-    one = one && (unknown.empty() || unknown == part.symbol());
-    unknown = part.symbol();
-  });
-  if (!one || unknown.empty()) return false;
-  auto at = [&](int64_t value) {
-    Sizes tried = sizes;
-    tried[unknown] = value;
-    return eval_size(size, tried);
-  };
-  const int64_t zero = at(0), slope = at(1) - zero;
-  if (slope == 0 || (actual - zero) % slope != 0) return false;
-  const int64_t value = (actual - zero) / slope;
-  if (value < 0 || at(value) != actual) return false;
-  sizes[unknown] = value;
-  return true;
-}
-
 void check_guards(const Graph& graph, const Sizes& sizes) {
   EvalEnv env;
   env.var = [&](Symbol s) { return Scalar::from_int(DType::I64, sizes.at(s)); };
@@ -176,31 +147,17 @@ Sizes bind_sizes(const Graph& graph, const std::vector<BufferPtr>& inputs, const
                  .label = label,
                  .loc = input.loc()});
   };
-  Sizes sizes = extra;
+  std::vector<ShapeMatch> matches;
   for (size_t i = 0; i < inputs.size(); i++) {
     const TensorType& type = graph.inputs[i]->outputs()[0];
     PTO_CHECK(inputs[i], "bind_sizes", "an input is no buffer");
     if (inputs[i]->dtype != type.dtype) refuse(i, "another type");
     if (inputs[i]->shape.size() != type.shape.size()) refuse(i, "another rank");
-    for (size_t d = 0; d < type.shape.size(); d++)
-      if (type.shape[d].is_var()) sizes.emplace(type.shape[d].symbol(), inputs[i]->shape[d]);
+    matches.push_back({type.shape, inputs[i]->shape});
   }
-  // Symbols that occur in sums and products only come after those that stand alone.
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t i = 0; i < inputs.size(); i++) {
-      const Shape& shape = graph.inputs[i]->outputs()[0].shape;
-      for (size_t d = 0; d < shape.size(); d++)
-        changed = changed || (!is_bound(shape[d], sizes) && solve(shape[d], inputs[i]->shape[d], sizes));
-    }
-  }
-  for (size_t i = 0; i < inputs.size(); i++) {
-    const Shape& shape = graph.inputs[i]->outputs()[0].shape;
-    for (size_t d = 0; d < shape.size(); d++) {
-      if (is_bound(shape[d], sizes) && eval_size(shape[d], sizes) == inputs[i]->shape[d]) continue;
-      refuse(i, "another size of axis " + std::to_string(d), std::to_string(d));
-    }
-  }
+  Sizes sizes = extra;
+  if (const auto wrong = solve_sizes(matches, sizes))
+    refuse(wrong->match, "another size of axis " + std::to_string(wrong->axis), std::to_string(wrong->axis));
   return sizes;
 }
 

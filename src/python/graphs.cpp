@@ -54,10 +54,14 @@ nb::object add_number(TraceHandle& t, const std::string& name, double hint) {
   return nb::cast(SizeHandle{bitcast(DType::F64, var(symbol))});
 }
 
-GraphPtr finish(TraceHandle& t, nb::handle outputs, const std::string& name) {
+// `inputs` are tensors in the order wanted, or None: as they were made.
+GraphPtr finish(TraceHandle& t, nb::handle outputs, const std::string& name, nb::handle inputs) {
   auto graph = std::make_shared<Graph>();
   graph->name = name;
-  graph->inputs = t.inputs;
+  if (inputs.is_none())
+    graph->inputs = t.inputs;
+  else
+    for (nb::handle input : inputs) graph->inputs.push_back(tensor_handle(input).value.node);
   for (nb::handle output : outputs) graph->outputs.push_back(tensor_handle(output).value);
   std::unordered_set<Expr, ExprHash> seen;
   for (const auto& guard : t.sizes.guards) {
@@ -212,9 +216,9 @@ void bind_graphs(nb::module_& m) {
       .def("inherit", [](TraceHandle& t, const TraceHandle& outer) {
         t.sizes.hints.insert(outer.sizes.hints.begin(), outer.sizes.hints.end());
       })
-      .def("finish", [](TraceHandle& t, nb::handle outputs, const std::string& name) {
-        return GraphHandle{finish(t, outputs, name)};
-      });
+      .def("finish", [](TraceHandle& t, nb::handle outputs, const std::string& name, nb::handle inputs) {
+        return GraphHandle{finish(t, outputs, name, inputs)};
+      }, nb::arg("outputs"), nb::arg("name"), nb::arg("inputs") = nb::none());
 
   m.def("make_cond", [](nb::handle operands, const GraphHandle& then, const GraphHandle& orelse) {
     return make_cond(operands, then.graph, orelse.graph);

@@ -18,19 +18,6 @@ struct Place {
 
 bool same(const Size& a, const Size& b) { return prove_equal(a, b) == std::optional(true); }
 
-// All expressions of a kernel, to read or to rewrite.
-template <class K, class F>
-void for_each_expr(K& k, F f) {
-  for (auto& v : k.values)
-    for (auto& e : v.body) f(e);
-  for (auto& c : k.checks) f(c.condition);
-  for (auto& s : k.stores) {
-    for (auto& e : s.index) f(e);
-    f(s.value);
-    if (s.predicate) f(s.predicate);
-  }
-}
-
 bool is_axis(const Kernel& k, const Expr& e) { return e.is_var() && k.axis(e.symbol()); }
 
 // --- axes of one position ------------------------------------------------------------------------

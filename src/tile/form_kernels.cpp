@@ -10,20 +10,13 @@
 namespace pto {
 namespace {
 
-// Calls f with every expression of the kernel, sizes included, in the order of the text.
+// Sizes as well, before what the kernel computes.
 template <class F>
-void for_each_expr(Kernel& k, F f) {
+void for_each_expr_and_size(Kernel& k, F f) {
   for (auto& p : k.params)
     for (auto& e : p.shape) f(e);
   for (auto& a : k.axes) f(a.extent);
-  for (auto& v : k.values)
-    for (auto& e : v.body) f(e);
-  for (auto& c : k.checks) f(c.condition);
-  for (auto& s : k.stores) {
-    for (auto& e : s.index) f(e);
-    f(s.value);
-    if (s.predicate) f(s.predicate);
-  }
+  for_each_expr(k, f);
 }
 
 // Axes that a value keeps though nothing walks them any more are none of the kernel's.
@@ -53,7 +46,7 @@ std::vector<std::pair<Symbol, Size>> make_canonical(Kernel& k) {
     a.name = name;
   }
   std::vector<std::pair<Symbol, Size>> sizes;
-  for_each_expr(k, [&](const Expr& root) {
+  for_each_expr_and_size(k, [&](const Expr& root) {
     visit(root, [&](const Expr& e) {
       if (!e.is_var() || vars.count(e.symbol())) return;
       const Symbol name("s" + std::to_string(sizes.size()));
@@ -79,7 +72,7 @@ std::vector<std::pair<Symbol, Size>> make_canonical(Kernel& k) {
   for (auto& c : k.checks)
     for (Symbol& a : c.axes) a = axes.at(a);
   for (auto& s : k.stores) s.param = arrays.at(s.param);
-  for_each_expr(k, [&](Expr& root) {
+  for_each_expr_and_size(k, [&](Expr& root) {
     root = rewrite(root, [&](const Expr& e) -> Expr {
       if (e.is_var()) return vars.at(e.symbol());
       if (e.op() == Op::Load) return load(arrays.at(e.symbol()), e.type(), e.indices());

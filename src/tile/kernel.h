@@ -98,6 +98,20 @@ struct Kernel {
   const Axis* axis(Symbol name) const;
 };
 
+// Calls f with every expression of what a kernel computes, in the order of the text; to read or to
+// rewrite. Shapes and extents are not among them.
+template <class K, class F>
+void for_each_expr(K& k, F f) {
+  for (auto& v : k.values)
+    for (auto& e : v.body) f(e);
+  for (auto& c : k.checks) f(c.condition);
+  for (auto& s : k.stores) {
+    for (auto& e : s.index) f(e);
+    f(s.value);
+    if (s.predicate) f(s.predicate);
+  }
+}
+
 std::string to_text(const Kernel& kernel);
 Kernel parse_kernel(Lexer& in);
 // The definition alone; throws InternalError naming `where`.
