@@ -85,9 +85,9 @@ class InternalError(RuntimeError):
         super().__init__(message)
 
 
-def internal_error(message: str, where: str, program: str) -> InternalError:
-    path = None
-    if program:
+def internal_error(message: str, where: str, program: str, file: str = "") -> InternalError:
+    path = file or None
+    if program and not path:
         import tempfile  # here, because it takes milliseconds
 
         handle, path = tempfile.mkstemp(prefix="pypto-", suffix=".txt")

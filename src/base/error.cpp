@@ -46,4 +46,10 @@ InternalError::InternalError(std::string where, std::string message, std::string
       where_(std::move(where)),
       reproducer_(std::move(reproducer)) {}
 
+InternalError::InternalError(const InternalError& error, std::string file, const std::string& command)
+    : std::logic_error(std::string(error.what()) + "\n  to reproduce: " + command),
+      where_(error.where()),
+      reproducer_(error.reproducer()),
+      file_(std::move(file)) {}
+
 }  // namespace pto

@@ -31,11 +31,14 @@ class Error : public std::runtime_error {
 class InternalError : public std::logic_error {
  public:
   InternalError(std::string where, std::string message, std::string reproducer = "");
+  // The same, with a file that shows it and the command to run on it.
+  InternalError(const InternalError& error, std::string file, const std::string& command);
   const std::string& where() const { return where_; }
   const std::string& reproducer() const { return reproducer_; }  // IR text, or empty
+  const std::string& file() const { return file_; }              // that the message names, or empty
 
  private:
-  std::string where_, reproducer_;
+  std::string where_, reproducer_, file_;
 };
 
 // For invariants of the compiler itself: PTO_CHECK(a == b, "tile/lower", "text").

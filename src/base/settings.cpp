@@ -1,5 +1,6 @@
 #include "base/settings.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -34,11 +35,12 @@ int read_threads(const char* name) {
   return n;
 }
 
-bool read_flag(const char* name) {
+std::string read_one_of(const char* name, const std::vector<std::string>& values) {
   const std::string text = variable(name).value_or("");
-  if (text.empty() || text == "0") return false;
-  if (text != "1") refuse(name, "not a flag", "0 or 1", text);
-  return true;
+  if (text.empty()) return values[0];
+  if (std::find(values.begin(), values.end(), text) == values.end())
+    refuse(name, "not one of its values", join(values, ", "), text);
+  return text;
 }
 
 std::string read_cache_dir() {
@@ -51,10 +53,14 @@ std::string read_cache_dir() {
 }  // namespace
 
 const Settings& settings() {
-  static const Settings read{.cache_dir = read_cache_dir(),
-                             .num_threads = read_threads("PTO_NUM_THREADS"),
-                             .debug = read_flag("PTO_DEBUG"),
-                             .target = variable("PTO_TARGET").value_or("")};
+  static const Settings read = [] {
+    const std::string debug = read_one_of("PTO_DEBUG", {"0", "1", "compare"});
+    return Settings{.cache_dir = read_cache_dir(),
+                    .num_threads = read_threads("PTO_NUM_THREADS"),
+                    .debug = debug != "0",
+                    .compare = debug == "compare",
+                    .target = variable("PTO_TARGET").value_or("")};
+  }();
   return read;
 }
 
@@ -64,7 +70,9 @@ const std::vector<SettingInfo>& all_settings() {
        "Where compiled kernels are kept between processes; empty: nowhere."},
       {"PTO_NUM_THREADS", "1 .. 1024", "what affinity and control groups allow",
        "How many threads a program may use."},
-      {"PTO_DEBUG", "0 or 1", "0", "Verify every program between all passes."},
+      {"PTO_DEBUG", "0, 1 or compare", "0",
+       "1: verify every program after every pass. compare: at every run, compare neighbouring levels on the inputs "
+       "too, and name the first pass, kernel and value that deviate (slow)."},
       {"PTO_TARGET", "avx512, avx2, sse or neon", "all that the machine has",
        "Restrict code to the instructions of this target."},
   };

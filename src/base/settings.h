@@ -9,7 +9,8 @@ namespace pto {
 struct Settings {
   std::string cache_dir;     // PTO_CACHE_DIR; empty: nothing is kept on disk
   int num_threads = 0;       // PTO_NUM_THREADS; 0: as many as affinity and quotas allow
-  bool debug = false;        // PTO_DEBUG
+  bool debug = false;        // PTO_DEBUG: programs are verified after every pass
+  bool compare = false;      // PTO_DEBUG=compare: and levels are compared at every run (exec/compare.h)
   std::string target;        // PTO_TARGET; empty: all that this machine has
 };
 const Settings& settings();

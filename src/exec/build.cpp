@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "exec/executable.h"
+#include "exec/reproducer.h"
 #include "graph_passes/pipeline.h"
 #include "loop_passes/pipeline.h"
 #include "ops/control.h"
@@ -61,7 +62,7 @@ class Builder {
   Builder(Kernels& kernels, const std::set<std::string>& off, std::vector<std::string>& because)
       : kernels_(kernels), off_(off), because_(because) {}
 
-  void build(const Graph& given, Program& program) {
+  void build(const Graph& given, Program& program, Places* places = nullptr) {
     p_ = &program;
     const Graph graph = run_graph_passes(given, off_);
     program.name = graph.name;
@@ -79,6 +80,7 @@ class Builder {
     for (size_t i = 0; i < graph.outputs.size(); i++)
       add_output(graph.outputs[i], graph.outputs.size() == 1 ? "out" : "out" + std::to_string(i));
     add_sizes();
+    if (places) *places = {graph, {places_.begin(), places_.end()}};
   }
 
  private:
@@ -244,15 +246,19 @@ std::set<std::string> passes_off(const CompileOptions& options, PassLevel level)
   return chosen;
 }
 
-Program build_program(const Graph& graph, const CompileOptions& options) {
+Program build_program(const Graph& graph, const CompileOptions& options, Places* places) {
   const auto off = passes_off(options, PassLevel::Graph);
-  Program program;
-  Kernels kernels(program);
-  std::vector<std::string> because;
-  Builder(kernels, off, because).build(graph, program);
-  program.because = std::move(because);
-  if (settings().debug) verify(program, "build_program");
-  return program;
+  try {
+    Program program;
+    Kernels kernels(program);
+    std::vector<std::string> because;
+    Builder(kernels, off, because).build(graph, program, places);
+    program.because = std::move(because);
+    if (settings().debug) verify(program, "build_program");
+    return program;
+  } catch (const InternalError& e) {
+    raise_reproducible(e, to_text(graph), "--to=tile", options);
+  }
 }
 
 }  // namespace pto

@@ -1,11 +1,14 @@
 #include "exec/executable.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "exec/compare.h"
 #include "exec/listing.h"
+#include "exec/reproducer.h"
 #include "exec/run_plan.h"
 #include "ops/control.h"
 #include "ops/foreign.h"
@@ -77,6 +80,7 @@ Counters& counters() {
 struct Executable::Impl {
   Program program;
   CompileOptions options;
+  std::optional<Graph> graph;   // that the program was made of, if levels are to be compared
   std::vector<Symbol> structural, dynamic;   // all of program.sizes
   // Where a structural symbol stands alone in an input's shape: input, axis; -1 if nowhere.
   std::vector<std::pair<int, int>> found;
@@ -148,7 +152,7 @@ struct Executable::Impl {
     for (Symbol s : structural) key.push_back(sizes.at(s));
     const std::lock_guard one(compiling);
     if (auto plan = find(key)) return plan;
-    auto plan = std::make_shared<const RunPlan>(program, program, sizes, dynamic, options);
+    auto plan = make_plan(sizes);
     const std::lock_guard lock(mutex);
     if (classes.insert(plan->classes()).second) counters().size_classes++;
     if (plans.size() >= kMaxPlans)
@@ -157,6 +161,14 @@ struct Executable::Impl {
       }));
     plans[key] = {plan, ++clock};
     return plan;
+  }
+
+  std::shared_ptr<const RunPlan> make_plan(const Sizes& sizes) const {
+    try {
+      return std::make_shared<const RunPlan>(program, program, sizes, dynamic, options);
+    } catch (const InternalError& e) {
+      raise_reproducible(e, to_text(program), run_option(sizes), options);
+    }
   }
 
   Sizes guess() {
@@ -169,6 +181,10 @@ struct Executable::Impl {
 
 Executable::Executable(Program program, CompileOptions options)
     : impl_(std::make_unique<Impl>(std::move(program), std::move(options))) {}
+Executable::Executable(const Graph& graph, CompileOptions options)
+    : Executable(build_program(graph, options), std::move(options)) {
+  if (settings().compare) impl_->graph = graph;
+}
 Executable::~Executable() = default;
 const Program& Executable::program() const { return impl_->program; }
 const CompileOptions& Executable::options() const { return impl_->options; }
@@ -176,6 +192,10 @@ const CompileOptions& Executable::options() const { return impl_->options; }
 std::vector<BufferPtr> Executable::run(const std::vector<BufferPtr>& inputs, const Sizes& extra) {
   Impl& impl = *impl_;
   const Program& p = impl.program;
+  if (settings().compare) {
+    if (impl.graph) compare_levels(*impl.graph, inputs, extra, impl.options);
+    else compare_levels(p, inputs, extra, impl.options);
+  }
   Key key;
   std::shared_ptr<const RunPlan> plan;
   if (impl.quick_key(inputs, extra, key)) plan = impl.find(key);
@@ -231,7 +251,7 @@ MemoryPlan Executable::memory(const Sizes& sizes) {
 
 std::shared_ptr<Executable> compile(const Graph& graph, const CompileOptions& options) {
   counters().graphs_compiled++;
-  return std::make_shared<Executable>(build_program(graph, options), options);
+  return std::make_shared<Executable>(graph, options);
 }
 
 }  // namespace pto

@@ -32,12 +32,14 @@ struct CompileOptions {
 class Executable {
  public:
   Executable(Program program, CompileOptions options);
+  Executable(const Graph& graph, CompileOptions options);
   ~Executable();
   const Program& program() const;
   const CompileOptions& options() const;
 
   // Inputs are packed if they are strided; shapes and dtypes are checked (pto::Error). `extra` gives
   // the sizes that shapes do not bind. Returns new buffers. Safe to call from many threads.
+  // With PTO_DEBUG=compare the levels are compared on these inputs first (exec/compare.h).
   std::vector<BufferPtr> run(const std::vector<BufferPtr>& inputs, const Sizes& extra = {});
 
   // For the tools. `level` is "tile", "schedule", "loop", "loop.lowered" (texts that parse back and
@@ -56,7 +58,12 @@ enum class PassLevel { Graph, Loop };
 std::set<std::string> passes_off(const CompileOptions& options, PassLevel level);
 
 // Graph passes, fusion, kernels: the tensor graph to a program (exec/build.cpp), and all the way.
-Program build_program(const Graph& graph, const CompileOptions& options = {});
+// `places` receives the buffers of values of the graph as it was after its passes.
+struct Places {
+  Graph graph;
+  std::vector<std::pair<Value, int>> buffers;
+};
+Program build_program(const Graph& graph, const CompileOptions& options = {}, Places* places = nullptr);
 std::shared_ptr<Executable> compile(const Graph& graph, const CompileOptions& options = {});
 
 }  // namespace pto

@@ -57,7 +57,8 @@ BufferPtr slice(const BufferPtr& buffer, int64_t at) {
 
 class Interpreter {
  public:
-  Interpreter(const Program& root, const Sizes& sizes) : root_(root), sizes_(sizes) {}
+  Interpreter(const Program& root, const Sizes& sizes, Watcher* watcher)
+      : root_(root), sizes_(sizes), watcher_(watcher) {}
 
   std::vector<BufferPtr> run(const Program& p, const std::vector<BufferPtr>& inputs) {
     std::vector<BufferPtr> values(p.buffers.size());
@@ -70,7 +71,8 @@ class Interpreter {
     for (const auto& s : p.steps) {
       std::vector<BufferPtr> operands;
       for (int b : s.inputs) operands.push_back(values[b]);
-      const auto results = step(p, s, operands);
+      auto results = step(p, s, operands);
+      if (watcher_ && &p == &root_) watcher_->done(s, results);
       for (size_t i = 0; i < results.size(); i++) {
         const auto& b = p.buffers[s.outputs[i]];
         values[s.outputs[i]] = view(results[i], eval_shape(b.shape, sizes_));
@@ -129,6 +131,7 @@ class Interpreter {
     if (const auto it = root_.kernels.find(s.kernel); it != root_.kernels.end()) {
       const Kernel& k = it->second;
       all = arguments(p, s, operands, k.params, sizes);
+      if (watcher_) watcher_->launch(s, all, sizes);
       if (const Schedule* schedule = fixed_schedule(root_, s.kernel, ""))
         interpret(k, *schedule, all, sizes, &error);
       else
@@ -137,6 +140,7 @@ class Interpreter {
     } else {
       const LoopProgram& l = root_.loops.at(s.kernel);
       all = arguments(p, s, operands, l.params, sizes);
+      if (watcher_) watcher_->launch(s, all, sizes);
       interpret(l, all, sizes, &error);
       while (number < l.messages.size() && l.messages[number] != error) number++;
     }
@@ -177,15 +181,21 @@ class Interpreter {
 
   const Program& root_;
   const Sizes& sizes_;
+  Watcher* watcher_;
 };
 
 }  // namespace
 
-std::vector<BufferPtr> interpret(const Program& program, const std::vector<BufferPtr>& inputs,
-                                 const Sizes& extra) {
+std::vector<BufferPtr> interpret(const Program& program, const std::vector<BufferPtr>& inputs, const Sizes& extra,
+                                 Watcher* watcher) {
   const Sizes sizes = bind_sizes(program, inputs, extra);
   check_guards(program, sizes);
-  return Interpreter(program, sizes).run(program, inputs);
+  return Interpreter(program, sizes, watcher).run(program, inputs);
+}
+
+std::vector<BufferPtr> interpret(const Program& program, const std::vector<BufferPtr>& inputs,
+                                 const Sizes& extra) {
+  return interpret(program, inputs, extra, nullptr);
 }
 
 }  // namespace pto

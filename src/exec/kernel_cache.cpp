@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "exec/disk_cache.h"
+#include "exec/reproducer.h"
 #include "loop_passes/pipeline.h"
 #include "runtime/cpu/pool.h"
 
@@ -136,10 +137,15 @@ CompiledPtr get(const KernelSource& source, const CompileOptions& options) {
     counters().disk_hits++;
     return entry->compiled;
   }
-  LoopProgram program = finished(source, options);
-  program.name = Symbol(kFunction);
-  const std::string bytes = pack(program, llvm_generate({program}, options.target, LlvmOutput::Object));
-  entry->compiled = unpack(bytes);
+  std::string bytes;
+  try {
+    LoopProgram program = finished(source, options);
+    program.name = Symbol(kFunction);
+    bytes = pack(program, llvm_generate({program}, options.target, LlvmOutput::Object));
+    entry->compiled = unpack(bytes);
+  } catch (const InternalError& e) {
+    raise_reproducible(e, text_of(source, options), "--to=asm", options);
+  }
   counters().kernels_compiled++;
   disk.store(key, bytes);
   return entry->compiled;

@@ -1,6 +1,7 @@
 #include "graph_passes/pipeline.h"
 
 #include "base/interrupt.h"
+#include "base/settings.h"
 #include "graph_passes/broadcasting.h"
 #include "graph_passes/canonicalise.h"
 #include "graph_passes/cse.h"
@@ -28,13 +29,12 @@ const std::vector<GraphPass>& graph_passes() {
 
 Graph run_graph_passes(Graph graph, const std::set<std::string>& off,
                        const std::function<void(const std::string&, const Graph&)>& after) {
+  if (settings().debug) verify(graph, "graph");
   for (const auto& pass : graph_passes()) {
     if (off.count(pass.name)) continue;
     check_interrupt();
     graph = pass.run(graph);
-#ifndef NDEBUG
-    verify(graph, "graph_passes/" + pass.name);
-#endif
+    if (settings().debug) verify(graph, "graph_passes/" + pass.name);
     if (after) after(pass.name, graph);
   }
   return graph;

@@ -1,6 +1,6 @@
 #pragma once
-// The passes over the tensor graph, in one ordered list (pipeline.cpp). Each is verified in debug
-// builds, timed, and can be turned off by name.
+// The passes over the tensor graph, in one ordered list (pipeline.cpp). Each is verified with
+// PTO_DEBUG, timed, and can be turned off by name.
 #include <functional>
 #include <set>
 #include <string>

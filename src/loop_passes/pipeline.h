@@ -1,5 +1,5 @@
 #pragma once
-// The loop passes, in one ordered list (pipeline.cpp). Each is verified in debug builds, timed, and
+// The loop passes, in one ordered list (pipeline.cpp). Each is verified with PTO_DEBUG, timed, and
 // can be turned off by name; the list says which are required for machine code.
 #include <functional>
 #include <set>

@@ -34,7 +34,7 @@ struct Hooks {
   nb::object as_tensor;      // NumPy arrays, DLPack exporters, nested lists -> Tensor
   nb::object lift;           // a Tensor of another trace -> the current trace's Tensor for it
   nb::object error_class;
-  nb::object internal_error;   // (message, where, program at fault) -> exception
+  nb::object internal_error;   // (message, where, program at fault, its file) -> exception
   std::string package;       // the package's folder: its frames are not the user's
 };
 Hooks& hooks();

@@ -32,7 +32,7 @@ void translate(const std::exception_ptr& p, void*) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   } catch (const InternalError& e) {
     nb::object error = hooks().internal_error(nb::str(e.what()), nb::str(e.where().c_str()),
-                                                    nb::str(e.reproducer().c_str()));
+                                              nb::str(e.reproducer().c_str()), nb::str(e.file().c_str()));
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   }
 }

@@ -13,13 +13,16 @@ namespace pto {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: pto-opt [FILE] [--passes=NAME,...] [--to=LEVEL] [--target=NAME] [--sizes=N=8,...] [--run] [--list-passes]\n"
+    "usage: pto-opt [FILE] [--passes=NAME,...] [--to=LEVEL] [--target=NAME] [--sizes=N=8,...]\n"
+    "               [--without=NAME,...] [--run] [--list-passes]\n"
     "  FILE            text of a graph, a program, a kernel (with its schedules) or a loop program; - or none: stdin\n"
     "  --passes        run these passes of the text's level, in this order; \"all\": the level's whole list\n"
     "  --to            graph, tile, schedule, loop, loop.lowered, c, llvm or asm; none: the level of the text\n"
     "  --target        for which target; none: this machine\n"
     "  --sizes         sizes that choose schedules, and the shapes for --run; others are 64\n"
-    "  --run           compile, run on inputs of small numbers, compare with the interpreter, print a summary\n";
+    "  --without       leave these passes out (of --to and --run)\n"
+    "  --run           compile, run on inputs of small numbers, compare with the interpreter, print a summary\n"
+    "Settings: PTO_DEBUG=compare names the first pass whose result deviates, with --run.\n";
 
 [[noreturn]] void usage_error(const std::string& message) { throw Error("pto-opt", message); }
 
@@ -55,6 +58,8 @@ Arguments parse_arguments(int argc, char** argv) {
       a.run = true;
     } else if (const char* passes = value_of("--passes")) {
       a.passes = split(passes);
+    } else if (const char* without = value_of("--without")) {
+      a.options.passes_off = split(without);
     } else if (const char* to = value_of("--to")) {
       a.to = to;
     } else if (const char* target = value_of("--target")) {
@@ -199,9 +204,17 @@ std::vector<BufferPtr> small_numbers(const Program& p, const Sizes& sizes) {
   return inputs;
 }
 
-int run_and_compare(const Program& p, const Arguments& a, const Sizes& sizes) {
+Sizes sizes_for(const Program& p, const Arguments& a) {
+  Sizes sizes = a.sizes;
+  for (Symbol s : p.sizes) sizes.try_emplace(s, 64);
+  return sizes;
+}
+
+int run_and_compare(Executable&& compiled, const Arguments& a) {
+  const Program& p = compiled.program();
+  const Sizes sizes = sizes_for(p, a);
   const auto inputs = small_numbers(p, sizes);
-  const auto got = Executable(p, a.options).run(inputs, sizes), want = interpret(p, inputs, sizes);
+  const auto got = compiled.run(inputs, sizes), want = interpret(p, inputs, sizes);
   bool same = true;
   for (size_t i = 0; i < got.size(); i++) {
     const int width = size_of(got[i]->dtype);
@@ -235,6 +248,7 @@ int opt(int argc, char** argv) {
       std::cout << to_text(graph);
       return 0;
     }
+    if (a.run) return run_and_compare(Executable(graph, a.options), a);
     program = build_program(graph, a.options);
   } else if (word == "program") {
     program = parse_program(text);
@@ -253,10 +267,8 @@ int opt(int argc, char** argv) {
     usage_error("a text begins with graph, program, kernel or loop, not " + quote(word));
   }
   if (a.to == "graph") usage_error("what is below the graph does not become one again");
-  Sizes sizes = a.sizes;
-  for (Symbol s : program.sizes) sizes.try_emplace(s, 64);
-  if (a.run) return run_and_compare(program, a, sizes);
-  std::cout << (a.to.empty() ? to_text(program) : listing(program, a.to, sizes, a.options));
+  if (a.run) return run_and_compare(Executable(program, a.options), a);
+  std::cout << (a.to.empty() ? to_text(program) : listing(program, a.to, sizes_for(program, a), a.options));
   return 0;
 }
 

@@ -40,6 +40,11 @@ for level in c llvm asm; do
   "$opt" --to=$level "$work/graph" | grep -q 'k0' || fail "no code at level $level"
 done
 "$opt" --list-passes | grep -q 'vectorise' || fail "passes are not listed"
+[ "$("$opt" --to=tile "$work/graph" | grep -c '^kernel')" = 1 ] || fail "the graph is not one kernel"
+[ "$("$opt" --to=tile --without=fuse,cse "$work/graph" | grep -c '^kernel')" = 2 ] || fail "passes are not left out"
+for text in kernel graph schedule loop; do
+  PTO_DEBUG=compare "$opt" --run --sizes=B=3,M=5,K=7,N=9 "$work/$text" >"$work/out" || fail "levels of $text deviate"
+done
 
 refused() {
   expected=$1; shift
@@ -52,6 +57,9 @@ refused 'there is no level "wasm"' --to=wasm "$work/graph"
 refused 'unknown option' --frobnicate
 refused 'unknown target' --target=z80 "$work/kernel"
 refused 'bad size' --sizes=M "$work/kernel"
+PTO_DEBUG=2; export PTO_DEBUG
+refused 'PTO_DEBUG.*not one of its values' --run "$work/kernel"
+unset PTO_DEBUG
 echo 'kernel broken(' >"$work/broken"
 refused 'at line 2, column 1' "$work/broken"
 echo "pto-opt: texts, passes, levels and errors"
