@@ -289,7 +289,7 @@ class Nest {
     for (const auto& p : passes_) {
       ScheduleNodes vector{leaf_of(p)};
       if (lanes > 1) vector = {vector_loop(row_vector_, lanes, 1, std::move(vector))};
-      if (chunks > 1 || lanes == 1)
+      if (chunks > 1)
         vector = {loop(LoopKind::Unrolled, row_vector_, lanes, std::move(vector))};
       for (auto& node : around(LoopKind::Serial, p.inner, std::move(vector))) body.push_back(std::move(node));
     }

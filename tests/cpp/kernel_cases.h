@@ -169,6 +169,11 @@ inline const std::vector<KernelCase>& kernel_cases() {
        "kernel f[M, N](x: f32[M, N]) -> (y: f32[M, N]) {"
        " axis i: M axis j: N s[i, j]: f32 = scan(add, j) x[i, j] store y[i, j] = s[i, j] * f32(2) }",
        {sizes_of({{"M", 6}, {"N", 33}}), sizes_of({{"M", 1}, {"N", 1}})}},
+      {"scan_single_columns",
+       "kernel f[M](x: i16[M, 1], z: u16[M, 0]) -> (y: i16[M, 1], w: u16[M, 0]) { axis i: M axis j: 1 axis k: 0"
+       " s[i, j]: i16 = scan(min, i) x[i, j] t[i, k]: u16 = scan(min, i) z[i, k]"
+       " store y[i, j] = s[i, j] store w[i, k] = t[i, k] }",
+       {sizes_of({{"M", 0}}), sizes_of({{"M", 5}})}},
       {"scan_columns",
        "kernel f[M, N](x: i32[M, N]) -> (y: i32[M, N]) {"
        " axis i: M axis j: N s[i, j]: i32 = scan(add, i, reverse) x[i, j] store y[i, j] = s[i, j] }",
