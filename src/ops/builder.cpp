@@ -49,7 +49,7 @@ Value full(const Shape& shape, Scalar value) {
 Value cast(const Value& x, DType type) {
   if (x.dtype() == type) return x;
   if (is_full(x)) return full(x.shape(), convert(attrs_of<FullAttrs>(*x.node).value, type));
-  if (is_size(x)) return to_value(cast(type, attrs_of<SizeAttrs>(*x.node).value[0]));
+  if (is_size(x)) return to_value(attrs_of<SizeAttrs>(*x.node).value[0], type);
   auto attrs = std::make_shared<DTypeAttrs>();
   attrs->dtype = type;
   return make_value("cast", {x}, std::move(attrs), location);

@@ -211,6 +211,9 @@ class Grouper {
     const Item& item = plan_.items[number];
     size_t first = 0;
     for (int n : item.needs) first = std::max(first, group_of_[n]);
+    // A text places a parameter's stores in the kernel's order.
+    for (int n = 0; item.store && n < number; n++)
+      if (plan_.items[n].store && plan_.items[n].name == item.name) first = std::max(first, group_of_[n]);
     for (size_t g = first; g < groups_.size(); g++) {
       if (!accepts(groups_[g], number)) continue;
       join(g, number);

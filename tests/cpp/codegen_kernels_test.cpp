@@ -37,6 +37,8 @@ TEST_P(MachineCode, OfTemplates) { expect(template_samples(target)); }
 
 TEST_P(MachineCode, OfUnusualStatements) { expect(unusual_samples()); }
 
+TEST_P(MachineCode, OfSingleLanes) { expect(single_lane_samples()); }
+
 TEST_P(MachineCode, OfOperations) { expect(operation_samples()); }
 
 INSTANTIATE_TEST_SUITE_P(Targets, MachineCode, ::testing::Values("avx512", "avx2", "sse"),

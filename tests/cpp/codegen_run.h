@@ -167,6 +167,23 @@ inline std::vector<Sample> unusual_samples() {
   return runs;
 }
 
+// One lane of a vector of narrow elements: its neighbours stay what they were.
+inline std::vector<Sample> single_lane_samples() {
+  std::vector<Sample> runs;
+  const std::pair<const char*, const char*> types[] = {{"i32", "i8"},  {"i32", "u16"}, {"i64", "i16"}, {"i64", "i32"},
+                                                       {"f32", "f16"}, {"f32", "bf16"}, {"f32", "i8"}};
+  for (const auto& [from, to] : types)
+    for (const char* lane : {"0", "3"}) {
+      const std::string f = from, t = to;
+      const Kernel k = parse("kernel f[N](x: " + f + "[8]) -> (y: " + t + "[16]) { axis i: 16 store y[i] = cast(" + t + ", x[i % 8]) }");
+      const std::string body = "y[ramp(0, 1, 16)] = broadcast(cast(" + t + ", f32(3)), 16) y[ramp(4, 1, 8)] = cast(" + t +
+                               ", x[ramp(0, 1, 8)]) if ramp(0, 1, 8) == broadcast(" + lane + ", 8)";
+      runs.push_back({k, parse_loop_text("loop f[N](x: " + f + "[8], out y: " + t + "[16]) { " + body + " }"),
+                      sizes_of({{"N", 8}}), body});
+    }
+  return runs;
+}
+
 // Values at which operations differ from one another.
 inline std::vector<Scalar> edges(DType type) {
   std::vector<Scalar> out;

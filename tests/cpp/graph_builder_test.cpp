@@ -26,6 +26,15 @@ TEST(BuilderTypes, Promotion) {
   EXPECT_NE(error_of([] { add(tensor(DType::U64), tensor(DType::I8)); }).find("do not promote"), std::string::npos);
 }
 
+TEST(BuilderTypes, SizesAreCastToAnyType) {
+  const Value size = to_value(var("n"));
+  for (const DType type : all_dtypes()) {
+    EXPECT_EQ(cast(size, type).dtype(), type);
+    EXPECT_EQ(cast(cast(size, DType::F32), type).dtype(), type);
+  }
+  EXPECT_EQ(mean(tensor(DType::F64, {var("n")}), {0}, false).dtype(), DType::F64);
+}
+
 TEST(BuilderTypes, ScalarsAreWeak) {
   const Expr number = bitcast(DType::F64, var("s")), integer = var("n"), flag = var("n") < Size(3);
   const std::tuple<DType, Operand, DType> cases[] = {

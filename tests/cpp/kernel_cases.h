@@ -101,6 +101,10 @@ inline const std::vector<KernelCase>& kernel_cases() {
        "kernel f[M, N](x: f32[M], z: f32[N]) -> (y: f32[M + N]) {"
        " axis i: M axis j: N store y[i] = x[i] store y[j + M] = z[j] }",
        {sizes_of({{"M", 20}, {"N", 3}})}},
+      {"concat_repeated",
+       "kernel f[M, N](x: f32[M], z: f32[N]) -> (y: f32[2 * M + N]) {"
+       " axis i: M axis j: N store y[i] = x[i] store y[j + M] = z[j] store y[i + (M + N)] = x[i] }",
+       {sizes_of({{"M", 20}, {"N", 3}})}},
       {"row_sum",
        "kernel f[M, N](x: f32[M, N]) -> (y: f32[M]) {"
        " axis i: M axis j: N s[i]: f32 = reduce(add, j) x[i, j] store y[i] = s[i] / cast(f32, N) }",

@@ -1,4 +1,7 @@
 // Optimises a module and makes an object, assembly or LLVM's text of it.
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -73,6 +76,35 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
     if (!function.isDeclaration()) passes.run(function, functions);
 }
 
+// A masked store of one known lane becomes a plain store: LLVM 22.1's x86 code generator writes the
+// neighbour too where the value is narrowed from a wider element (llvm-project#179489).
+void store_single_lanes(llvm::Module& module) {
+  std::vector<std::pair<llvm::IntrinsicInst*, uint64_t>> found;
+  for (auto& function : module)
+    for (auto& instruction : llvm::instructions(function)) {
+      auto* store = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (!store || store->getIntrinsicID() != llvm::Intrinsic::masked_store) continue;
+      const auto* mask = llvm::dyn_cast<llvm::Constant>(store->getArgOperand(2));
+      const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(store->getArgOperand(2)->getType());
+      if (!mask || !type) continue;
+      std::vector<uint64_t> lanes;
+      for (unsigned lane = 0; lane < type->getNumElements(); lane++) {
+        const auto* bit = mask->getAggregateElement(lane);
+        if (!bit || !bit->isNullValue()) lanes.push_back(lane);
+      }
+      if (lanes.size() == 1) found.emplace_back(store, lanes[0]);
+    }
+  for (const auto& [store, lane] : found) {
+    llvm::IRBuilder<> b(store);
+    llvm::Value* element = b.CreateExtractElement(store->getArgOperand(0), lane);
+    llvm::Value* at = b.CreateConstInBoundsGEP1_64(element->getType(), store->getArgOperand(1), lane);
+    const auto align = llvm::commonAlignment(store->getParamAlign(1).valueOrOne(),
+                                             lane * module.getDataLayout().getTypeStoreSize(element->getType()));
+    b.CreateAlignedStore(element, at, align)->setAAMetadata(store->getAAMetadata());
+    store->eraseFromParent();
+  }
+}
+
 std::string machine_code(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
@@ -99,6 +131,7 @@ std::string generate(const LoopProgram* programs, size_t count, const Target& ta
     throw InternalError(std::string(kWhere), "invalid LLVM IR: " + text, to_text(programs[0]));
   }
   optimise(module, *machine);
+  store_single_lanes(module);
   switch (output) {
     case LlvmOutput::LlvmIr: module.print(stream, nullptr); return text;
     case LlvmOutput::Assembly: return machine_code(module, *machine, llvm::CodeGenFileType::AssemblyFile);
