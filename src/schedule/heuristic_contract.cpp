@@ -357,13 +357,21 @@ class ContractNest {
     return dims;
   }
 
-  // Loops that copy a panel: vectors along the lanes where its memory is contiguous there.
+  // Loops that copy a panel: vectors along the lanes. Where its memory is contiguous along a folded axis
+  // instead, squares of both are turned in registers.
   ScheduleNodes pack_panel_loops(Symbol packed, int64_t tile) const {
     const int64_t w = lanes();
     ScheduleNodes copy{vector_loop(p_.lane, w, 1, {leaf({{packed, false}})})};
     std::vector<Symbol> fold;
     for (Symbol a : p_.over)
       if (uses_axis(p_.panel, a)) fold.push_back(a);
+    if (p_.panel_has_unit_fold && !p_.panel_has_unit_lanes && !fold.empty() && fold.back() == p_.over.back() &&
+        plan_.extent_or(fold.back(), w) >= w) {
+      copy = {loop(LoopKind::Unrolled, fold.back(), 1, std::move(copy))};
+      if (tile > w) copy = {loop(LoopKind::Serial, p_.lane, w, std::move(copy))};
+      copy = {loop(LoopKind::Serial, fold.back(), w, std::move(copy))};
+      fold.pop_back();
+    }
     return {loop(LoopKind::Serial, p_.lane, tile, around(LoopKind::Serial, fold, std::move(copy)))};
   }
 

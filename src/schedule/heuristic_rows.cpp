@@ -9,6 +9,7 @@ namespace pto::heuristic {
 namespace {
 
 constexpr int64_t kParallelChunk = 4096;   // elements of a map that a worker takes at once
+constexpr int64_t kCrossing = 16;          // positions of an axis across the lanes that are done together
 constexpr int64_t kWholeRow = 16384;       // rows up to this are not cut
 
 struct Pass {
@@ -317,10 +318,13 @@ class Nest {
     if (!crossing.empty()) {
       outer = without(outer, {crossing});
       const int64_t lanes = shape.lanes;
-      body = {loop(LoopKind::Serial, crossing, 1, std::move(body))};
+      const bool squares = lanes > 1 && lanes <= kCrossing;   // which are turned in registers
+      body = {loop(squares ? LoopKind::Unrolled : LoopKind::Serial, crossing, 1, std::move(body))};
+      if (squares) body = {loop(LoopKind::Serial, row_vector_, lanes, std::move(body))};
+      if (squares && lanes < kCrossing) body = {loop(LoopKind::Serial, crossing, lanes, std::move(body))};
       body = {loop(LoopKind::Parallel, row_vector_, 4 * lanes, std::move(body))};
-      body = {loop(LoopKind::Parallel, crossing, 16, std::move(body))};
-      chunk = ", in tiles of 16 x " + std::to_string(4 * lanes) + " with " + crossing.str() +
+      body = {loop(LoopKind::Parallel, crossing, kCrossing, std::move(body))};
+      chunk = ", in tiles of " + std::to_string(kCrossing) + " x " + std::to_string(4 * lanes) + " with " + crossing.str() +
               ", along which other memory is contiguous";
     } else {
       int64_t others = 1;

@@ -138,7 +138,14 @@ llvm::BasicBlock* FunctionEmitter::new_block(const char* name) {
 }
 
 void FunctionEmitter::statements(const std::vector<StmtPtr>& body) {
-  for (const auto& s : body) statement(*s);
+  for (size_t i = 0, last = 0; i < body.size(); i++) {
+    if (i >= last) {
+      squares_.clear();
+      last = find_squares(body, i);
+    }
+    statement(*body[i]);
+  }
+  squares_.clear();
 }
 
 // Statements of a region that need not be executed, or not once.

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <map>
+#include <memory>
+#include <set>
 #include <unordered_map>
 
 #include "codegen/codegen.h"
@@ -83,11 +85,22 @@ class FunctionEmitter {
   Linear linear(const Expr& e, int depth = 0) const;
   LaneBound lane_bound(const Expr& e) const;
 
+  // emit_transposed.cpp: the columns of a square of memory, by the loads that read them; loaded together.
+  struct Square {
+    std::vector<Exprs> columns;
+    std::vector<Value*> values;
+  };
+  bool crosses_memory(const Expr& e) const;
+  size_t find_squares(const std::vector<StmtPtr>& body, size_t first);
+  Value* load_from_square(const Expr& e);
+  void transpose(std::vector<Value*>& rows);
+
   // emit_memory.cpp: loads and stores. An empty mask means all lanes.
   Value* load(const Expr& e);
   void store(const Stmt& s);
   Value* load_lanes(const BufferInfo& from, const Expr& index, int lanes, Value* mask, Value* other);
   void store_lanes(const BufferInfo& to, const Expr& index, int lanes, Value* v, Value* mask);
+  Value* load_contiguous(const BufferInfo& from, Value* first, int lanes);
   Value* load_strided(const BufferInfo& from, Value* base, int stride, int lanes);
   Value* load_scalar(const BufferInfo& from, Value* index, Value* mask, Value* other);
   Value* address(const BufferInfo& buffer, Value* index);
@@ -123,6 +136,7 @@ class FunctionEmitter {
   };
   std::unordered_map<const ExprNode*, Memo> memo_;
   std::vector<Expr> log_;     // of memo_, in order: an inner region's nodes are forgotten at its end
+  std::unordered_map<const ExprNode*, std::shared_ptr<Square>> squares_;
   std::vector<Expr> reads_;   // of memo_: nodes that read memory
 };
 

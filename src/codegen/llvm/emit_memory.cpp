@@ -90,6 +90,7 @@ Value* FunctionEmitter::load(const Expr& e) {
   Value* mask = masked ? value(e.arg(0)) : nullptr;
   Value* other = masked ? value(e.arg(1)) : nullptr;
   const int lanes = e.lanes();
+  if (Value* loaded = load_from_square(e)) return loaded;
   if (mask && is_all(mask, false)) return ops_.splat_lanes(other, lanes);
   if (mask && is_all(mask, true)) mask = other = nullptr;
   if (lanes == 1) return load_scalar(from, value(indices[0]), mask, other);
@@ -109,13 +110,13 @@ Value* FunctionEmitter::load_lanes(const BufferInfo& from, const Expr& index, in
     const bool down = is_constant(form.stride, -1);
     Value* first = value(form.base);
     if (down) first = b.CreateSub(first, b.getInt64(static_cast<uint64_t>(lanes - 1)));
-    Value *at = address(from, first), *loaded = nullptr;
+    Value* loaded = nullptr;
     if (!mask || inside_register(from, first, lanes)) {
-      loaded = tag(from, b.CreateAlignedLoad(type, at, alignment(from)));
+      loaded = load_contiguous(from, first, lanes);
       if (down) loaded = reversed(loaded);
       return mask ? b.CreateSelect(mask, loaded, other) : loaded;
     }
-    loaded = tag(from, b.CreateMaskedLoad(type, at, alignment(from), down ? reversed(mask) : mask,
+    loaded = tag(from, b.CreateMaskedLoad(type, address(from, first), alignment(from), down ? reversed(mask) : mask,
                                           down ? reversed(other) : other));
     return down ? reversed(loaded) : loaded;
   }
@@ -130,6 +131,10 @@ Value* FunctionEmitter::load_lanes(const BufferInfo& from, const Expr& index, in
   if (!mask) mask = b.getAllOnesMask(lanes_count(lanes));
   Value* addresses = lane_addresses(from, index, form, lanes);
   return tag(from, b.CreateMaskedGather(type, addresses, alignment(from), mask, other));
+}
+
+Value* FunctionEmitter::load_contiguous(const BufferInfo& from, Value* first, int lanes) {
+  return tag(from, b.CreateAlignedLoad(memory_type(context_, from.dtype, lanes), address(from, first), alignment(from)));
 }
 
 // Every stride-th element, out of as many whole vectors; the last one ends with the last element.
