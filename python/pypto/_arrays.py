@@ -99,8 +99,7 @@ def from_dlpack(x: Any, *, device: Any = None, copy: bool | None = None) -> Tens
         capsule = x.__dlpack__(max_version=(1, 0))
     except TypeError:
         capsule = x.__dlpack__()
-    result = _core.from_capsule(capsule)
-    return result.copy() if copy else result
+    return _core.from_capsule(capsule, bool(copy))
 
 
 def as_tensor(x: Any, dtype: Any = None, *, weak: bool = False) -> Any:

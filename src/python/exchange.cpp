@@ -98,19 +98,21 @@ void free_unused(PyObject* capsule, const char* name) {
   managed->deleter(managed);
 }
 
+// A row-major copy.
+BufferPtr copied(const BufferPtr& buffer) {
+  if (!buffer->contiguous()) return packed(buffer);
+  BufferPtr copy = make_buffer(buffer->dtype, buffer->shape);
+  if (const auto bytes = static_cast<size_t>(buffer->bytes())) std::memcpy(copy->data, buffer->data, bytes);
+  return copy;
+}
+
 nb::object to_capsule(nb::handle tensor, bool versioned, bool copy) {
   const Value value = value_of(tensor);
   BufferPtr buffer;
   {
     const nb::gil_scoped_release release;
     buffer = data_of(value);
-    if (copy) {
-      BufferPtr own = make_buffer(buffer->dtype, buffer->shape);
-      std::memcpy(own->data, buffer->data, buffer->bytes());
-      buffer = own;
-    } else {
-      buffer = packed(buffer);
-    }
+    buffer = copy ? copied(buffer) : packed(buffer);
   }
   PyObject* capsule;
   if (versioned) {
@@ -160,14 +162,12 @@ BufferPtr aligned(BufferPtr buffer) {
   const bool fits = reinterpret_cast<uintptr_t>(buffer->data) % size_of(buffer->dtype) == 0;
   if (fits && buffer->contiguous()) return buffer;
   if (fits) return packed(buffer);
-  BufferPtr copy = make_buffer(buffer->dtype, buffer->shape);
   if (!buffer->contiguous())
     throw Error({.op = "from_dlpack", .message = "the tensor is neither aligned nor contiguous", .loc = caller_loc()});
-  std::memcpy(copy->data, buffer->data, buffer->bytes());
-  return copy;
+  return copied(buffer);
 }
 
-nb::object from_capsule(nb::handle capsule) {
+nb::object from_capsule(nb::handle capsule, bool copy) {
   BufferPtr buffer;
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
     auto owner = take_over<DLManagedTensorVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned");
@@ -181,7 +181,8 @@ nb::object from_capsule(nb::handle capsule) {
     throw Error("from_dlpack", "this is not a DLPack capsule, or it was used already", caller_loc());
   }
   const AtCaller at;
-  return wrap_outside(make_data(aligned(std::move(buffer)), current_loc()));
+  buffer = copy ? copied(buffer) : aligned(std::move(buffer));
+  return wrap_outside(make_data(std::move(buffer), current_loc()));
 }
 
 // --- memory by address ------------------------------------------------------------------------------
@@ -204,14 +205,9 @@ nb::object from_memory(uintptr_t address, nb::handle dtype, std::vector<int64_t>
   buffer->strides = std::move(strides);
   buffer->data = reinterpret_cast<void*>(address);
   buffer->read_only = read_only;
-  BufferPtr result = buffer;
+  BufferPtr result;
   if (copy) {
-    if (buffer->contiguous()) {
-      result = make_buffer(buffer->dtype, buffer->shape);
-      std::memcpy(result->data, buffer->data, buffer->bytes());
-    } else {
-      result = packed(buffer);
-    }
+    result = copied(buffer);
   } else {
     buffer->owner = keep(std::move(owner));
     result = aligned(buffer);
@@ -258,15 +254,8 @@ nb::object from_plain_array(nb::handle array) {
     given.strides.push_back(view.strides[d] / view.itemsize);
   }
   given.data = view.buf;
-  BufferPtr result;
-  if (given.contiguous()) {
-    result = make_buffer(given.dtype, given.shape);
-    if (view.len > 0) std::memcpy(result->data, view.buf, static_cast<size_t>(view.len));
-  } else {
-    result = packed(std::make_shared<Buffer>(std::move(given)));
-  }
   const AtCaller at;
-  return wrap_outside(make_data(result, current_loc()));
+  return wrap_outside(make_data(copied(std::make_shared<Buffer>(std::move(given))), current_loc()));
 }
 
 // Memory that Python looks into; the buffer lives as long as this object.

@@ -61,3 +61,22 @@ def test_arrays_and_tensors_share_a_trace():
         for y in (a, pto.asarray(a)):
             np.testing.assert_array_equal(add(x, y).numpy(), a + a)
     assert len(add.reasons) == 1
+
+
+def test_copies_of_dlpack_do_not_see_later_writes():
+    """NumPy's arrays behind an object that speaks DLPack only."""
+
+    class Exporter:
+        def __init__(self, array):
+            self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+        def __dlpack__(self, **options):
+            return self.__dict__["__dlpack__"](**options)
+
+    for view in (np.s_[:], np.s_[::2]):
+        x = np.arange(6, dtype=np.float32)
+        copied, operand = pto.from_dlpack(Exporter(x[view]), copy=True), pto.asarray(Exporter(x[view]))
+        borrowed = pto.from_dlpack(Exporter(x))
+        x[0] = 9
+        assert copied.numpy().tolist() == operand.numpy().tolist() == np.arange(6)[view].tolist()
+        assert borrowed.numpy()[0] == 9
