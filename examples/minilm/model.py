@@ -33,17 +33,17 @@ def model_directory(given: str | None = None) -> pathlib.Path:
 
 
 class Weights:
-    """The arrays of a safetensors file under a common prefix of their names."""
+    """The tensors of a safetensors file under a common prefix of their names."""
 
-    def __init__(self, arrays: dict[str, Any], prefix: str = "") -> None:
-        self.arrays = arrays
+    def __init__(self, tensors: dict[str, pto.Tensor], prefix: str = "") -> None:
+        self.tensors = tensors
         self.prefix = prefix
 
     def __truediv__(self, name: str) -> "Weights":
-        return Weights(self.arrays, f"{self.prefix}{name}.")
+        return Weights(self.tensors, f"{self.prefix}{name}.")
 
     def __getitem__(self, name: str) -> pto.Parameter:
-        return pto.Parameter(pto.from_numpy(self.arrays[self.prefix + name]))  # no copy: nobody writes them
+        return pto.Parameter(self.tensors[self.prefix + name])
 
 
 @pto.module
@@ -120,8 +120,8 @@ class Layer:
 class Encoder:
     """Tokens and a mask (False where a sentence has ended) to one vector for each sentence."""
 
-    def __init__(self, arrays: dict[str, Any], config: dict[str, Any]):
-        w, eps = Weights(arrays), config["layer_norm_eps"]
+    def __init__(self, tensors: dict[str, pto.Tensor], config: dict[str, Any]):
+        w, eps = Weights(tensors), config["layer_norm_eps"]
         self.embeddings = Embeddings(w / "embeddings", eps)
         self.layers = [
             Layer(w / "encoder" / "layer" / str(i), config["num_attention_heads"], eps) for i in range(config["num_hidden_layers"])
@@ -138,9 +138,7 @@ class Encoder:
 
 def load(directory: pathlib.Path, layers: int | None = None):
     """The encoder (or its first layers only) with its weights, compiled when it is first called."""
-    from safetensors.numpy import load_file
-
     config = json.loads((directory / "config.json").read_text())
     if layers is not None:
         config["num_hidden_layers"] = min(layers, config["num_hidden_layers"])
-    return pto.jit(Encoder(load_file(directory / "model.safetensors"), config))
+    return pto.jit(Encoder(pto.load(directory / "model.safetensors"), config))

@@ -30,6 +30,7 @@ from ._dtypes import (
 )
 from ._dtypes import promote as result_type
 from ._errors import Error, InternalError
+from ._files import load, save
 from ._functions import functions as _functions
 from ._functions import table as _table
 from ._jit import Compiled, jit, kernel

@@ -29,6 +29,8 @@ from ._dtypes import uint64 as uint64
 from ._dtypes import promote as _result_type
 from ._errors import Error as Error
 from ._errors import InternalError as InternalError
+from ._files import load as load
+from ._files import save as save
 from ._jit import Compiled as Compiled
 from ._jit import jit as jit
 from ._jit import kernel as kernel

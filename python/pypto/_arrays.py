@@ -44,7 +44,8 @@ def to_numpy(x: Tensor) -> np.ndarray:
     return np.asarray(_Window(memory, dtype.str))
 
 
-def _array_dtype(array: np.ndarray) -> DType:
+def array_dtype(array: np.ndarray) -> DType:
+    """The element type of an array whose bytes are in this processor's order."""
     if array.dtype.byteorder == ">":
         raise Error("the bytes are in the other order", op="asarray", expected="native byte order", got=str(array.dtype))
     return as_dtype(array.dtype)
@@ -54,7 +55,7 @@ def from_array(array: np.ndarray, *, copy: bool) -> Tensor:
     """A tensor with the array's elements; with ``copy=False`` it borrows the array's memory."""
     if copy and (plain := _core.from_plain_array(array)) is not None:
         return plain
-    dtype = _array_dtype(array)
+    dtype = array_dtype(array)
     itemsize = array.dtype.itemsize
     if any(s % itemsize for s in array.strides):
         array = np.ascontiguousarray(array)
@@ -110,11 +111,13 @@ def as_tensor(x: Any, dtype: Any = None, *, weak: bool = False) -> Any:
     from . import _tracing
 
     if weak and isinstance(x, np.generic) and not isinstance(x, np.void):
-        _array_dtype(np.asarray(x))
+        array_dtype(np.asarray(x))
         return x.item()
     if isinstance(x, np.ndarray):
         if dtype is None:
             return _tracing.capture_array(x) if _core.current_trace() else from_array(x, copy=True)
+        if as_dtype(dtype).is_integer and array_dtype(x).is_floating:
+            return as_tensor(x).astype(dtype)  # by the rule for casts, which NumPy leaves open
         return as_tensor(_converted(x, as_dtype(dtype)))
     if hasattr(x, "__dlpack__") and not isinstance(x, np.generic):
         result = from_dlpack(x, copy=True)

@@ -24,7 +24,7 @@ class _Body:
 
     def __init__(self, fn: Callable[..., Any], name: str, types: Sequence[Tensor], form: Any, shapes: Sequence[Any]) -> None:
         self.name = name
-        self.tracer = Tracer()
+        self.tracer = Tracer(body=True)
         with self.tracer as tracer:
             self.arguments = [tracer.argument(f"x{i}", t.dtype, s) for i, (t, s) in enumerate(zip(types, shapes))]
             with _core.NameScope(name):
@@ -32,8 +32,6 @@ class _Body:
             tensors: list[Any] = []
             self.result = take_apart(numbers_as_tensors(out), tensors)
             self.outputs = [tracer.inside(t) for t in tensors]
-            if tracer.written_arguments:
-                raise Error("a branch or loop body writes its argument in place; return the new value", op=name, **caller())
 
     def graph(self, captured: Sequence[Tensor]) -> Any:
         """The graph, which takes these tensors from outside after its arguments."""
@@ -65,6 +63,8 @@ def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
         raise Error("the branches give results of different structure", op="cond", **caller())
     predicate = as_tensor(predicate)
     if predicate.ndim:
+        if any(n != 1 for n in predicate.shape):
+            raise Error("the condition has not exactly one element", op="cond", got=predicate._type_text)
         predicate = predicate.reshape(())
     if predicate.dtype != "bool":
         predicate = predicate != 0
@@ -166,7 +166,10 @@ def custom_op(fn: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
 @overload
 def custom_op(fn: None = None, *, name: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def custom_op(fn: Any = None, *, name: str | None = None) -> Any:
-    """A Python function over tensors as an operator: shown under its name, fused with its neighbours."""
+    """A Python function over tensors as an operator: shown under its name, fused with its neighbours.
+
+    Its arguments and results are values: what it writes in place stays inside.
+    """
     if fn is None:
         return lambda f: custom_op(f, name=name)
     if not callable(fn):
@@ -175,7 +178,10 @@ def custom_op(fn: Any = None, *, name: str | None = None) -> Any:
 
     @functools.wraps(fn)
     def operator(*args: Any, **kwargs: Any) -> Any:
+        tensors: list[Any] = []
+        form = take_apart((args, kwargs), tensors)
+        values, named = put_together(form, [t.copy() if isinstance(t, Tensor) else t for t in tensors])
         with _core.NameScope(label):
-            return fn(*args, **kwargs)
+            return fn(*values, **named)
 
     return operator

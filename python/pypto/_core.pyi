@@ -15,6 +15,7 @@ Memory: Any
 NameScope: Any
 Trace: Any
 allocator_stats: Any
+assume_less: Any
 binary: Any
 call_function: Any
 cast: Any
@@ -50,6 +51,7 @@ register_foreign: Any
 release_foreign: Any
 set_classes: Any
 set_num_threads: Any
+size_hints: Any
 slice: Any
 target_names: Any
 to_capsule: Any

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 
+from . import _core
 from ._trace_names import caller
 
 
@@ -12,8 +14,9 @@ class Error(ValueError):
     """A mistake in the use of an operator, a function or a file, raised where it was written.
 
     Attributes: ``op`` (operator or function), ``message``, ``expected``, ``got``, ``operands`` (their
-    types as text), ``label`` (the axis or index label at fault), ``file`` and ``line`` of the user's
-    program, ``path`` (the names of the functions and modules that led there).
+    types as text), ``label`` (the axis or index label at fault), ``sizes`` (in a traced function, what the
+    symbols above are in this call), ``file`` and ``line`` of the user's program (found where they are not
+    given), ``path`` (the names of the functions and modules that led there).
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class Error(ValueError):
         self.got = got
         self.operands = tuple(operands)
         self.label = label
+        self.sizes = _sizes(expected, got, *operands)
         self.file = file
         self.line = line
         self.columns = columns
@@ -53,6 +57,8 @@ class Error(ValueError):
                 lines.append(f"  {name}: {value}")
         if self.operands:
             lines.append("  operands: " + ", ".join(self.operands))
+        if self.sizes:
+            lines.append(f"  where: {self.sizes}")
         if self.file and self.line:
             where = f"  at {self.file}:{self.line}"
             lines.append(f"{where} ({self.path})" if self.path else where)
@@ -68,11 +74,22 @@ class Error(ValueError):
         return "\n".join(lines)
 
     def __reduce__(self):
-        return _rebuild, (self.message, {k: v for k, v in self.__dict__.items() if k != "message"})
+        return _rebuild, (type(self), self.message, {k: v for k, v in self.__dict__.items() if k != "message"})
 
 
-def _rebuild(message: str, fields: dict) -> Error:
-    return Error(message, **fields)
+def _sizes(*texts: str | None) -> str | None:
+    hints = _core.size_hints()
+    if not hints:
+        return None
+    words = set(re.findall(r"[A-Za-z_]\w*", " ".join(t for t in texts if t)))
+    return ", ".join(f"{name} = {size}" for name, size in sorted(hints.items()) if name in words) or None
+
+
+def _rebuild(cls: type[Error], message: str, fields: dict) -> Error:
+    error = cls.__new__(cls, message)
+    error.__dict__.update(fields, message=message)
+    ValueError.__init__(error, error._text())
+    return error
 
 
 class InternalError(RuntimeError):

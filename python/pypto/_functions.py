@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _core
 from ._dtypes import all_dtypes
+from ._errors import Error
 from ._tensor import Tensor
 
 #: The table as data: name, signature, documentation, tests.
@@ -103,12 +104,25 @@ def with_keywords(signature: inspect.Signature) -> inspect.Signature:
     return signature.replace(parameters=parameters)
 
 
+def _with_device(made: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Functions that make tensors take `device`, as the array API has it; there is one."""
+
+    def function(*args: Any, device: Any = None, **kwargs: Any) -> Any:
+        if device not in (None, "cpu"):
+            raise Error("there is no such device", op=name, expected="cpu", got=str(device))
+        return made(*args, **kwargs)
+
+    return function
+
+
 def _make(number: int, row: dict) -> Callable[..., Any]:
     call = _core.call_function
 
     def function(*args: Any, **kwargs: Any) -> Any:
         return call(number, *args, **kwargs)
 
+    if "dtype: DType" in row["signature"] and "device" not in row["signature"]:
+        function = _with_device(function, row["name"])
     function.__name__ = row["name"]
     function.__qualname__ = row["name"]
     function.__module__ = "pypto"

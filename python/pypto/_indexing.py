@@ -11,14 +11,8 @@ from ._errors import Error
 from ._tensor import Tensor
 
 
-def _caller() -> dict:
-    from ._trace_names import caller
-
-    return caller()
-
-
 def _fail(message: str, x: Tensor, expected: str | None = None, got: str | None = None) -> None:
-    raise Error(message, op="index", expected=expected, got=got, operands=(x._type_text,), **_caller())
+    raise Error(message, op="index", expected=expected, got=got, operands=(x._type_text,))
 
 
 def _is_mask(i: Any) -> bool:
@@ -71,6 +65,11 @@ def _masks_to_integers(x: Tensor, items: list) -> list:
     return result
 
 
+def _less(a: Any, b: Any) -> bool:
+    """a < b; of sizes that are not known, it is assumed, and becomes a condition of the trace."""
+    return a < b if isinstance(a, int) and isinstance(b, int) else _core.assume_less(a, b)
+
+
 def _slice_of(x: Tensor, s: slice, n: Any, axis: int) -> tuple[Any, Any, int]:
     """Start, size and step of a slice of an axis of n elements, clamped as Python does."""
     for part in (s.start, s.stop, s.step):
@@ -81,7 +80,8 @@ def _slice_of(x: Tensor, s: slice, n: Any, axis: int) -> tuple[Any, Any, int]:
         _fail("a slice's step is 0", x)
     if isinstance(n, int) and not isinstance(s.start, _core.Size) and not isinstance(s.stop, _core.Size):
         start, stop, _ = slice(s.start, s.stop, step).indices(n)
-        return start, len(range(start, stop, step)), step
+        size = len(range(start, stop, step))
+        return (start if size else 0), size, (step if size > 1 else 1)
     low, high = (0, n) if step > 0 else (-1, n - 1)
 
     def bound(v: Any, default: Any) -> Any:
@@ -89,42 +89,33 @@ def _slice_of(x: Tensor, s: slice, n: Any, axis: int) -> tuple[Any, Any, int]:
             return default
         if not isinstance(v, _core.Size):
             v = v.__index__()
-        if v < 0:
+        if not _less(-1, v):
             v = v + n
-            return low if v < low else v
+            return v if _less(low - 1, v) else low
         if default is n and v is n:
             return n
-        return high if v > high else v
+        return v if _less(v, high + 1) else high
 
     start = bound(s.start, low if step > 0 else high)
     stop = bound(s.stop, high if step > 0 else low)
     span = (stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step
-    return start, (0 if span < 0 else span), step
+    return start, (span if _less(-1, span) else 0), step
 
 
 def _position(x: Tensor, i: Any, n: Any, axis: int) -> Any:
     """An integer index, wrapped and checked."""
     if not isinstance(i, _core.Size):
         i = i.__index__()
-    wrapped = i + n if i < 0 else i
-    if not (0 <= wrapped < n) if not isinstance(n, int) else not (wrapped >= 0 and wrapped < n):
-        error = Error(
-            f"index {i} is out of bounds for axis {axis} of size {n}",
-            op="index",
-            label=str(axis),
-            operands=(x._type_text,),
-            **_caller(),
+    wrapped = i if _less(-1, i) else i + n
+    if not (_less(-1, wrapped) and _less(wrapped, n)):
+        raise OutOfBounds(
+            f"index {i} is out of bounds for axis {axis} of size {n}", op="index", label=str(axis), operands=(x._type_text,)
         )
-        raise OutOfBounds.of(error)
     return wrapped
 
 
 class OutOfBounds(Error, IndexError):
     """An index beyond the end of its axis; an IndexError too, so that iteration stops at it."""
-
-    @classmethod
-    def of(cls, error: Error) -> OutOfBounds:
-        return cls(**{k: v for k, v in error.__dict__.items()})
 
 
 def _plan(x: Tensor, items: list) -> tuple[list, list, list]:
@@ -196,7 +187,8 @@ def get(x: Tensor, index: Any) -> Tensor:
     if any(what is None or (isinstance(what, str) and what == "drop") for what in after):
         result = functions["reshape"](result, tuple(shape))
     if arrays:
-        result = functions["take_nd"](result, [_index_tensor(a) for a in arrays], tuple(axes))
+        with _core.NameScope("index", True):
+            result = functions["take_nd"](result, [_index_tensor(a) for a in arrays], tuple(axes))
     return result if result is not x else x._copy()
 
 
@@ -231,7 +223,8 @@ def put(x: Tensor, index: Any, value: Any) -> Tensor:
         return functions["reshape"](written, x.shape)
     starts, after, _ = _plan(x, items)
     if any(not isinstance(a, str) and a is not None for a in after):
-        return _scatter(x, starts, after, value)
+        with _core.NameScope("index", True):
+            return _scatter(x, starts, after, value)
     # The shape of x[index], and of the same with every axis of x.
     shown, full, axis = [], [], 0
     for what in after:
@@ -242,7 +235,8 @@ def put(x: Tensor, index: Any, value: Any) -> Tensor:
         if what == "keep":
             shown.append(starts[axis][1])
         axis += 1
-    value = functions["broadcast_to"](_fitting(x, value, shown), tuple(shown))
+    with _core.NameScope("index", True):
+        value = functions["broadcast_to"](_fitting(x, value, shown), tuple(shown))
     value = functions["reshape"](value, tuple(full))
     if _is_whole(starts, x.shape):
         return value

@@ -26,6 +26,7 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 
 _ALL_TENSORS = [("t",) * n for n in range(32)]
+_KEPT = 64  # traces for one kind of arguments, and kinds of arguments
 
 
 class _Entry:
@@ -111,9 +112,17 @@ class Compiled(Generic[P, R]):
         return True
 
     def _call(self, skeleton: Any, flat: Flat, args: Any, kwargs: Any) -> Any:
-        group = self._groups.get(skeleton)
+        # A handle that comes twice is one handle inside too, so that what is written to it is seen by both.
+        same: tuple[int, ...] = ()
+        ids = list(map(id, flat.tensors))
+        if len(set(ids)) < len(ids):
+            same = tuple(map(ids.index, ids))
+        key = (skeleton, same) if same else skeleton
+        group = self._groups.get(key)
         if group is None:
-            group = self._groups[skeleton] = _Group()
+            if len(self._groups) >= _KEPT:
+                self._groups.pop(next(iter(self._groups)), None)
+            group = self._groups[key] = _Group()
         why = None
         for entry in group.entries:  # the newest first, whose reason counts
             numbers = self._run_time_numbers(entry, flat.numbers)
@@ -128,7 +137,7 @@ class Compiled(Generic[P, R]):
             out = entry.core.call(flat.tensors, numbers)
             if out is not None:
                 return self._finish(entry, out, flat)
-        entry = self._trace(group, skeleton, flat, args, kwargs, why)
+        entry = self._trace(group, skeleton, same, flat, args, kwargs, why)
         out = entry.core.call(flat.tensors, self._run_time_numbers(entry, flat.numbers))
         if out is None:
             raise _core_fault("a trace does not fit the call that made it", str(entry.core.graph))
@@ -148,27 +157,31 @@ class Compiled(Generic[P, R]):
         for static, n in zip(entry.static_numbers, numbers):
             if static is None:
                 run_time.append(n)
-            elif static != n or type(static) is not type(n):
-                return None
+            elif static != n or type(static) is not type(n) or (n == 0 and str(static) != str(n)):
+                return None  # -0.0 is another number than 0.0
         return run_time
 
     # --- traces -------------------------------------------------------------------------------------
 
-    def _trace(self, group: _Group, skeleton: Any, flat: Flat, args: Any, kwargs: Any, why: str | None) -> _Entry:
+    def _trace(
+        self, group: _Group, skeleton: Any, same: tuple[int, ...], flat: Flat, args: Any, kwargs: Any, why: str | None
+    ) -> _Entry:
         where = caller()
         self._check_arguments(args, kwargs, where)
-        self._explain(group, flat, why)
-        group.shapes.append(tuple(t.shape for t in flat.tensors))
-        group.numbers.append(tuple(flat.numbers))
-        dynamic = [len({(type(v), v) for v in seen}) > 1 for seen in zip(*group.numbers)] if flat.numbers else []
+        reason = self._explain(group, flat, why)
+        # What the calls have been so far is kept when the function has been traced without an error.
+        seen = [*group.shapes, tuple(t.shape for t in flat.tensors)]
+        seen_numbers = [*group.numbers, tuple(flat.numbers)]
+        dynamic = [len({(type(v), v) for v in values}) > 1 for values in zip(*seen_numbers)] if flat.numbers else []
         names = flat.names or self._parameters.names
         tracer = Tracer()
         with tracer:
-            shapes = self._symbolic_shapes(tracer, group, flat, names)
+            shapes = self._symbolic_shapes(tracer, seen, flat, names)
             tensors = [
                 tracer.argument(names[i] if i < len(names) else f"x{i}", t.dtype, shape)
                 for i, (t, shape) in enumerate(zip(flat.tensors, shapes))
             ]
+            tensors = [tensors[i] for i in same] or tensors
             numbers, symbols, floats = [], [], []
             for i, n in enumerate(flat.numbers):
                 if not dynamic[i]:
@@ -186,6 +199,9 @@ class Compiled(Generic[P, R]):
             entry = self._build(tracer, call_args, call_kwargs, symbols, floats)
         entry.static_numbers = tuple(None if d else n for d, n in zip(dynamic, flat.numbers))
         group.entries.insert(0, entry)
+        del group.entries[_KEPT:]
+        group.shapes, group.numbers = seen[-_KEPT:], seen_numbers[-_KEPT:]
+        self.reasons.append(reason)
         return entry
 
     def _build(self, tracer: Tracer, args: Any, kwargs: Any, symbols: list[str], floats: list[bool]) -> _Entry:
@@ -218,10 +234,10 @@ class Compiled(Generic[P, R]):
         )
         return _Entry(core, recorder.guards, result, tracer.arrays, (), written, len(results))
 
-    def _symbolic_shapes(self, tracer: Tracer, group: _Group, flat: Flat, names: list[str]) -> list[list]:
+    def _symbolic_shapes(self, tracer: Tracer, seen: list[tuple], flat: Flat, names: list[str]) -> list[list]:
         """Shapes of the placeholders. Sizes that varied alike so far share a symbol."""
         sizes = Sizes(tracer)
-        comparable = [s for s in group.shapes if [len(x) for x in s] == [len(t.shape) for t in flat.tensors]]
+        comparable = [s for s in seen if [len(x) for x in s] == [len(t.shape) for t in flat.tensors]]
         shapes = []
         for i, t in enumerate(flat.tensors):
             want = self._parameters.specs.get(names[i]) if i < len(names) else None
@@ -257,7 +273,7 @@ class Compiled(Generic[P, R]):
             if want is not None and value is not None:
                 check_argument(self.__name__, name, want, as_tensor(value), bound, where)
 
-    def _explain(self, group: _Group, flat: Flat, why: str | None) -> None:
+    def _explain(self, group: _Group, flat: Flat, why: str | None) -> str:
         if why is None:
             if not group.entries:
                 why = "the first call with these kinds of arguments" if self.reasons else "the first call"
@@ -265,7 +281,7 @@ class Compiled(Generic[P, R]):
                 why = "a number has a new value"
             else:
                 why = "sizes or element types are new: " + ", ".join(t._type_text for t in flat.tensors)
-        self.reasons.append(why)
+        return why
 
     # --- looking inside -----------------------------------------------------------------------------
 

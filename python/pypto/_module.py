@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core
 from ._errors import Error
-from ._tensor import Tensor
+from ._tensor import Tensor, _target
 from ._trace_names import caller
 
 
@@ -123,8 +123,10 @@ class Module:
 
     def to(self, target: Any) -> Module:
         """The parameters as another floating type, or on a device ("cpu")."""
-        for parameter in self.parameters():
-            parameter._rebind(parameter.to(target))
+        dtype = _target(target)
+        if dtype is not None:
+            for parameter, value in [(p, p.astype(dtype)) for p in self.parameters()]:
+                parameter._rebind(value)
         return self
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from . import _core
 from ._dtypes import DType, as_dtype, float32
 from ._errors import Error
 from ._tensor import Tensor
@@ -17,7 +18,7 @@ from ._tensor import Tensor
 class TensorSpec:
     """Shape (ints and names of symbolic sizes; None: any rank) and element type (None: any)."""
 
-    shape: tuple[int | str, ...] | None
+    shape: tuple[Any, ...] | None
     dtype: DType | None
 
     def __str__(self) -> str:
@@ -26,9 +27,11 @@ class TensorSpec:
 
 
 def spec(shape: Any, dtype: Any = float32) -> TensorSpec:
-    """The type of an argument: ``spec((128, "N"), pypto.bfloat16)``; strings name symbolic sizes."""
+    """The type of a tensor: ``spec((128, "N"), pypto.bfloat16)``; strings name symbolic sizes."""
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     for s in shape:
+        if isinstance(s, _core.Size):
+            continue
         if not isinstance(s, (int, str)) or isinstance(s, bool) or (isinstance(s, int) and s < 0) or s == "":
             raise Error("a size is an integer >= 0 or a name", op="spec", got=repr(s))
     return TensorSpec(shape, as_dtype(dtype))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._dtypes import DType
+from ._dtypes import DType, as_dtype
 from ._errors import Error
 
 
@@ -216,11 +216,8 @@ class Tensor(_core.TensorHandle):
 
     def to(self, target: Any) -> Tensor:
         """The tensor as another element type, or on a device ("cpu")."""
-        if isinstance(target, str) and target.partition(":")[0] in _devices:
-            if target.partition(":")[0] != "cpu":
-                raise Error("this backend is not available", op="to", expected="cpu", got=target)
-            return self
-        return self.astype(target)
+        dtype = _target(target)
+        return self if dtype is None else self.astype(dtype)
 
     def cpu(self) -> Tensor:
         """The tensor in this processor's memory: itself."""
@@ -268,7 +265,8 @@ class Tensor(_core.TensorHandle):
 
     def permute(self, *axes: Any) -> Tensor:
         """The axes in another order."""
-        return _function("transpose")(self, tuple(_listed(axes)))
+        with _core.NameScope("permute", True):
+            return _function("transpose")(self, tuple(_listed(axes)))
 
     def expand(self, *shape: Any) -> Tensor:
         """Axes of size 1 repeated to `shape`; -1 keeps a size."""
@@ -277,11 +275,13 @@ class Tensor(_core.TensorHandle):
         for i, s in enumerate(sizes):
             if isinstance(s, int) and s == -1 and i >= offset:
                 sizes[i] = self.shape[i - offset]
-        return _function("broadcast_to")(self, tuple(sizes))
+        with _core.NameScope("expand", True):
+            return _function("broadcast_to")(self, tuple(sizes))
 
     def unsqueeze(self, dim: int) -> Tensor:
         """A new axis of size 1 at `dim`."""
-        return _function("expand_dims")(self, dim)
+        with _core.NameScope("unsqueeze", True):
+            return _function("expand_dims")(self, dim)
 
     # --- indexing ---------------------------------------------------------------------------------
 
@@ -418,6 +418,20 @@ Tensor.__hash__ = object.__hash__  # type: ignore
 
 # Names before a colon that stand for backends.
 _devices = {"cpu", "cuda", "rocm", "oneapi", "opencl", "tpu"}
+
+
+def _target(target: Any) -> DType | None:
+    """The element type that `to` is asked for, or None for this processor."""
+    if isinstance(target, str):
+        if target in ("cpu", "cpu:0"):
+            return None
+        if target.partition(":")[0] in _devices:
+            raise Error("this device is not available", op="to", expected="cpu", got=target)
+        try:
+            return as_dtype(target)
+        except Error:
+            raise Error("this is neither an element type nor a device", op="to", expected="cpu, float32, ...", got=target) from None
+    return as_dtype(target)
 
 
 def _listed(items: tuple) -> Any:

@@ -30,9 +30,10 @@ def current() -> Tracer | None:
 
 class Tracer:
     """One trace. Tensors from outside become inputs when they are first used (`captured`); handles from
-    outside that are written become state (`written`)."""
+    outside that are written become state (`written`), except in the body of a branch or a loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, body: bool = False) -> None:
+        self.body = body
         self.core = _core.Trace(_core.fresh_trace())
         self.id = self.core.id
         self.outer: Tracer | None = None
@@ -127,13 +128,13 @@ def note_write(handle: Tensor, value: Tensor) -> Tensor:
     value = tracer.inside(value)
     number = tracer.arguments.get(id(handle))
     if number is not None:
-        if tracer.outer is not None:
+        if tracer.body:
             _refuse(handle)
         tracer.written_arguments[number] = handle
         return value
     if handle._trace == tracer.id or id(handle) in tracer.written:
         return value
-    if tracer.outer is not None:
+    if tracer.body:
         _refuse(handle)
     tracer.lift(handle)
     tracer.written[id(handle)] = (handle, handle._snapshot())
@@ -142,7 +143,7 @@ def note_write(handle: Tensor, value: Tensor) -> Tensor:
 
 def _refuse(handle: Tensor) -> None:
     raise Error(
-        "a tensor from outside is written inside a branch or a loop body; return its new value instead",
+        "a tensor from outside is written in place inside a branch or a loop body; return its new value instead",
         op="in-place",
         operands=(handle._type_text,),
         **caller(),

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/points.h"
 #include "exec/steps.h"
+#include "ops/builder.h"
 #include "ops/control.h"
 #include "ops/foreign.h"
 
@@ -12,7 +13,16 @@ namespace pto {
 void raise_check(const std::string& message, Loc loc) {
   const size_t close = message.find("] ");
   if (!message.starts_with("[") || close == message.npos) throw Error("check", message, loc);
-  throw Error(message.substr(1, close - 1), message.substr(close + 2), loc);
+  const auto called = innermost(loc.info());
+  ErrorInfo info{.op = called.empty() ? message.substr(1, close - 1) : std::string(called),
+                 .message = message.substr(close + 2),
+                 .loc = loc};
+  constexpr std::string_view kAxis = " for axis ";
+  if (const size_t at = message.find(kAxis); at != message.npos) {
+    const size_t digits = at + kAxis.size();
+    info.label = message.substr(digits, message.find_first_not_of("0123456789", digits) - digits);
+  }
+  throw Error(std::move(info));
 }
 
 Loc check_loc(const Step& step, size_t number) {

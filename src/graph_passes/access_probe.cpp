@@ -56,7 +56,7 @@ class Probe : public Emit {
     body(at);
     return unknowns(monoid.types);
   }
-  Expr checked_index(const Expr& index, const Size&, const Node&) override { return index; }
+  Expr checked_index(const Expr& index, const Size&, int64_t, const Node&) override { return index; }
 
   Probed out;
 

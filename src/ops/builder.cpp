@@ -11,6 +11,7 @@ namespace pto {
 namespace {
 
 thread_local Loc location;
+thread_local bool within_whole = false;
 
 bool is_full(const Value& x) {
   static const OpRow& full_row = row("full");
@@ -28,14 +29,34 @@ bool is_size(const Value& x) {
 WithLoc::WithLoc(Loc loc) : previous_(location) { location = loc; }
 WithLoc::~WithLoc() { location = previous_; }
 
-WithName::WithName(std::string_view name) : previous_(location) {
+WithName::WithName(std::string_view name, bool whole) : previous_(location) {
+  if (within_whole) return;
+  within_whole = outermost_whole_ = whole;
   LocInfo info = location.info();
   info.path += info.path.empty() ? std::string(name) : " / " + std::string(name);
   location = Loc(info);
 }
-WithName::~WithName() { location = previous_; }
+WithName::~WithName() {
+  location = previous_;
+  if (outermost_whole_) within_whole = false;
+}
 
 Loc current_loc() { return location; }
+
+std::string_view innermost(const LocInfo& loc) {
+  const std::string_view path = loc.path;
+  const size_t last = path.rfind(" / ");
+  return path.substr(last == path.npos ? 0 : last + 3);
+}
+
+std::string called_name(const Node& node) {
+  const auto name = innermost(node.loc().info());
+  return name.empty() ? node.row()->name : std::string(name);
+}
+
+std::string reported_name(const std::string& function) {
+  return within_whole ? std::string(innermost(location.info())) : function;
+}
 
 // --- scalars ------------------------------------------------------------------------------------
 
@@ -66,13 +87,31 @@ DType own_type(const Operand& operand) {
   return DType::I64;
 }
 
+bool fits(int64_t value, DType type) {
+  return (value >= 0 || is_signed(type)) && convert(Scalar::from_int(DType::I64, value), type).to_int() == value;
+}
+
+ErrorInfo misfit(int64_t value, DType type) {
+  return {.message = "the integer " + std::to_string(value) + " does not fit the type " + std::string(info(type).numpy),
+          .expected = "an integer within the type, or a cast of the tensor",
+          .got = std::to_string(value),
+          .loc = location};
+}
+
 }  // namespace
 
 Value to_value(const Operand& operand, std::optional<DType> type) {
   const DType to = type.value_or(own_type(operand));
   if (const auto* v = std::get_if<Value>(&operand)) return cast(*v, to);
   if (const auto* b = std::get_if<bool>(&operand)) return full({}, convert(Scalar::from_bool(*b), to));
-  if (const auto* i = std::get_if<int64_t>(&operand)) return full({}, convert(Scalar::from_int(DType::I64, *i), to));
+  if (const auto* i = std::get_if<int64_t>(&operand)) {
+    if (is_int(to) && !fits(*i, to)) {
+      ErrorInfo info = misfit(*i, to);
+      info.op = std::string(innermost(location.info()));
+      throw Error(std::move(info));
+    }
+    return full({}, convert(Scalar::from_int(DType::I64, *i), to));
+  }
   if (const auto* d = std::get_if<double>(&operand)) return full({}, convert(Scalar::from_double(DType::F64, *d), to));
   const Expr& e = std::get<Expr>(operand);
   if (e.is_const()) return full({}, convert(e.value(), to));
@@ -178,10 +217,6 @@ namespace {
 // Scalars are weak: they matter by kind alone. bool < integer < float.
 int kind(DType type) { return is_float(type) ? 2 : is_int(type) ? 1 : 0; }
 
-bool fits(int64_t value, DType type) {
-  return (value >= 0 || is_signed(type)) && convert(Scalar::from_int(DType::I64, value), type).to_int() == value;
-}
-
 class Elementwise {
  public:
   Elementwise(const OpRow& row, std::vector<Operand>& operands, std::string_view fn)
@@ -218,8 +253,9 @@ class Elementwise {
       }
       const auto both = type ? promote(*type, v->dtype()) : v->dtype();
       if (!both)
-        fail("the operands' types do not promote to one", "types with a common one, or a cast",
-             std::string(info(*type).numpy) + " and " + std::string(info(v->dtype()).numpy));
+        fail({.message = "the operands' types do not promote to one",
+              .expected = "types with a common one, or a cast",
+              .got = std::string(info(*type).numpy) + " and " + std::string(info(v->dtype()).numpy)});
       type = both;
     }
     DType result = type.value_or(DType::Bool);
@@ -238,14 +274,13 @@ class Elementwise {
       const auto& n = row_.name;
       const bool compares = n == "equal" || n == "not_equal" || n == "less" || n == "less_equal";
       if (compares && type != DType::U64) return DType::I64;
-      fail("the integer " + std::to_string(*value) + " does not fit the type " + std::string(info(type).numpy),
-           "an integer within the type, or a cast of the tensor", std::to_string(*value));
+      fail(misfit(*value, type));
     }
     return type;
   }
 
-  [[noreturn]] void fail(const std::string& message, const std::string& expected, const std::string& got) const {
-    ErrorInfo info{.op = fn_, .message = message, .expected = expected, .got = got};
+  [[noreturn]] void fail(ErrorInfo info) const {
+    info.op = fn_;
     for (size_t i = 0; i < operands_.size(); i++)
       if (const auto* v = std::get_if<Value>(&operands_[i]))
         info.operands.push_back("x" + std::to_string(i) + ": " + v->type().str());

@@ -28,13 +28,22 @@ class WithLoc {
 };
 class WithName {          // "softmax" -> path "... / softmax"
  public:
-  explicit WithName(std::string_view name);
+  // With `whole`, functions called within are parts of this one: the path has only its name, and so do
+  // errors.
+  explicit WithName(std::string_view name, bool whole = false);
   ~WithName();
 
  private:
   Loc previous_;
+  bool outermost_whole_ = false;
 };
 Loc current_loc();
+// The last name of a path of functions; may be empty.
+std::string_view innermost(const LocInfo& loc);
+// The function that the user called, if that is known.
+std::string called_name(const Node& node);
+// The name under which errors of a function are reported.
+std::string reported_name(const std::string& function);
 
 // Elementwise by row name, with promotion and broadcasting; `fn` is the name in messages.
 Value elementwise(std::string_view row, std::vector<Operand> operands, std::string_view fn = "");

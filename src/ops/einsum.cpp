@@ -251,9 +251,10 @@ std::map<std::string, Size> label_sizes(std::string_view fn, const std::vector<L
         given_by[label] = i;
       } else if (!size.is_const(1) && !sizes_agree(it->second, size)) {
         const std::string first = std::to_string(given_by[label]), second = std::to_string(i);
-        fail(fn, "label " + label + " has size " + to_text(it->second) + " in operand " + first + " and size " +
+        const std::string shown = label[0] == '_' ? "..." : label;
+        fail(fn, "label " + shown + " has size " + to_text(it->second) + " in operand " + first + " and size " +
                      to_text(size) + " in operand " + second,
-             label + " = " + to_text(it->second), label + " = " + to_text(size), label, values);
+             shown + " = " + to_text(it->second), shown + " = " + to_text(size), shown, values);
       }
     }
   return sizes;

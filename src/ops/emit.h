@@ -31,7 +31,7 @@ class Emit {
                      const std::function<Exprs(const Expr&)>& body) = 0;
   // `index` if 0 <= index < extent (negative indices must be wrapped before); else the error flag
   // is raised with the node's operator and line, and some index within bounds is used.
-  virtual Expr checked_index(const Expr& index, const Size& extent, const Node& node) = 0;
+  virtual Expr checked_index(const Expr& index, const Size& extent, int64_t axis, const Node& node) = 0;
 };
 
 }  // namespace pto

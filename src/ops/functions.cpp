@@ -197,7 +197,7 @@ std::map<std::string, Arg> bind(const Function& function, std::vector<Arg> posit
 
 // The user knows the function that was called, and its parameters, rather than the rows within.
 ErrorInfo as_called(const Function& function, const Args& args, ErrorInfo info) {
-  info.op = function.name;
+  info.op = reported_name(function.name);
   info.operands.clear();
   for (const auto& p : parameters(function)) {
     if (!args.given(p.name) || !(p.takes("Tensor") || p.variadic || p.takes("tuple[Tensor, ...]"))) continue;

@@ -53,7 +53,7 @@ Values build_arange(const Args& args) {
   }
   const double from = two ? args.number("start") : 0, to = args.number(two ? "stop" : "start");
   const double by = args.number("step"), n = std::ceil((to - from) / by);
-  if (by == 0 || !std::isfinite(n)) fail(args, "start, stop and step give no finite number of elements");
+  if (by == 0 || !(std::abs(n) < 0x1p60)) fail(args, "start, stop and step give no number of elements that memory could hold");
   const Value steps = iota({Size(std::max<int64_t>(0, static_cast<int64_t>(n)))}, 0, DType::F64);
   return {cast(add(mul(steps, by), from), type)};
 }

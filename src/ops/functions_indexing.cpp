@@ -174,21 +174,22 @@ Values build_index_add(const Args& args) {
   return {scatter(x, index, broadcast_to(args.tensor("source"), shape), axis, "add")};
 }
 
-// One index into the flattened indexed axes; one beyond their end if any index is out of range, so
-// that the scatter raises the error.
+// The positions 0 .. size - 1 along an axis of x, read by an index: wrapped and checked, and an error
+// names that axis.
+Value checked_position(const Value& x, int64_t axis, const Value& index) {
+  Shape line(axis, Size(1));
+  line.push_back(x.shape()[axis]);
+  return reshape(take(iota(line, axis, DType::I64), index, axis), index.shape());
+}
+
+// One index into the flattened indexed axes.
 Value linear_position(const Value& x, const Advanced& to) {
-  Value position, valid;
-  Size total = 1;
-  for (int64_t axis : to.axes) total = total * x.shape()[axis];
+  Value position;
   for (size_t i = 0; i < to.axes.size(); i++) {
-    const Operand size = x.shape()[to.axes[i]];
-    Value p = cast(to.indices[i], DType::I64);
-    p = where(less(p, int64_t{0}), add(p, size), p);
-    const Value inside = logical_and(less_equal(int64_t{0}, p), less(p, size));
-    position = i == 0 ? p : add(mul(position, size), p);
-    valid = i == 0 ? inside : logical_and(valid, inside);
+    const Value p = checked_position(x, to.axes[i], to.indices[i]);
+    position = i == 0 ? p : add(mul(position, Operand(x.shape()[to.axes[i]])), p);
   }
-  return reshape(where(valid, position, Operand(simplify(total))), {Size(-1)});
+  return reshape(position, {Size(-1)});
 }
 
 // x with values written at the places that take_nd would read.

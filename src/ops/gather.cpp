@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/points.h"
+#include "ops/builder.h"
 #include "ops/families.h"
 #include "ops/index_attrs.h"
 #include "ops/size_context.h"
@@ -31,21 +32,22 @@ void check_not_empty(const InferArgs& in, int64_t axis, const Shape& result) {
             std::to_string(axis));
 }
 
-// The position along an axis of size `size` that an element of an index means.
-Expr emit_position(Emit& emit, const Node& node, const Value& index, const Exprs& at, const Size& size) {
+// The position along an axis of x that an element of an index means.
+Expr emit_position(Emit& emit, const Node& node, const Value& index, const Exprs& at, int64_t axis) {
+  const Size& size = node.inputs()[0].shape()[axis];
   Expr given = emit.element(index, at);
   if (given.type() == DType::U64)
     given = min(given, Expr(Scalar::from_int(DType::U64, std::numeric_limits<int64_t>::max())));
   Expr position = given.type() == DType::I64 ? given : cast(DType::I64, given);
   if (is_signed(given.type())) position = select(position < Expr(0), position + size, position);
-  return emit.checked_index(position, size, node);
+  return emit.checked_index(position, size, axis, node);
 }
 
 int64_t interpret_position(const Node& node, Scalar given, int64_t axis, int64_t size) {
   const int64_t raw = given.type == DType::U64 && given.to_int() < 0 ? size : given.to_int();
   const int64_t position = raw < 0 ? raw + size : raw;
   if (position < 0 || position >= size)
-    throw Error(node.row()->name,
+    throw Error(called_name(node),
                 "index " + given.str() + " is out of range for axis " + std::to_string(axis) + " of size " +
                     std::to_string(size),
                 node.loc());
@@ -108,7 +110,7 @@ Expr element_gather(Emit& emit, const Node& node, int, const Exprs& index) {
   for (size_t d = 0; d < kept.size(); d++) from[kept[d]] = rest[d];
   for (size_t i = 0; i < attrs.axes.size(); i++)
     from[attrs.axes[i]] =
-        emit_position(emit, node, node.inputs()[i + 1], inner, x.shape()[attrs.axes[i]]);
+        emit_position(emit, node, node.inputs()[i + 1], inner, attrs.axes[i]);
   return emit.element(x, from);
 }
 
@@ -153,7 +155,7 @@ Expr element_along(Emit& emit, const Node& node, int, const Exprs& index) {
   const auto& attrs = attrs_of<AxisAttrs>(node);
   const Value& x = node.inputs()[0];
   Exprs from = index;
-  from[attrs.axis] = emit_position(emit, node, node.inputs()[1], index, x.shape()[attrs.axis]);
+  from[attrs.axis] = emit_position(emit, node, node.inputs()[1], index, attrs.axis);
   return emit.element(x, from);
 }
 

@@ -10,6 +10,8 @@
 
 namespace pto {
 
+constexpr int64_t kMaxBytes = int64_t{1} << 56;
+
 std::string_view row_name(const OpRow& row) { return row.name; }
 std::shared_ptr<Attrs> default_attrs(const OpRow& row) { return row.make_attrs(); }
 
@@ -19,6 +21,17 @@ void InferArgs::fail(std::string message, std::string expected, std::string got,
   info.label = std::move(label);
   info.loc = loc;
   throw Error(std::move(info));
+}
+
+// Sizes beyond any memory are refused before they are multiplied, beside an axis of size 0 too.
+void check_bytes(const InferArgs& args, const TensorType& type) {
+  int64_t bytes = size_of(type.dtype);
+  bool large = false;
+  for (const auto& size : type.shape) {
+    if (!size.is_const() || size.as_int() == 0) continue;
+    large |= __builtin_mul_overflow(bytes, size.as_int(), &bytes) || bytes > kMaxBytes;
+  }
+  if (large) args.fail("the result is larger than any memory", "at most 2^56 bytes", type.str());
 }
 
 NodePtr make_node(const OpRow& row, Values inputs, AttrsPtr attrs, Loc loc) {
@@ -40,6 +53,7 @@ NodePtr make_node(const OpRow& row, Values inputs, AttrsPtr attrs, Loc loc) {
               std::to_string(count));
   }
   auto results = row.infer(args);
+  for (const auto& type : results) check_bytes(args, type);
   return std::make_shared<Node>(&row, std::move(attrs), std::move(inputs), std::move(results), loc);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/points.h"
 #include "expr/eval.h"
+#include "ops/builder.h"
 #include "ops/families.h"
 #include "ops/opaque_attrs.h"
 #include "ops/size_context.h"
@@ -71,7 +72,7 @@ std::vector<BufferPtr> interpret_scatter(const Node& node, const std::vector<Buf
     const Scalar given = index.shape().size() == 1 ? index.get(at[attrs.axis]) : index.get(at);
     const int64_t to = given.to_int(), size = x.shape()[attrs.axis];
     if (to < 0 || to >= size)
-      throw Error("scatter", "index " + given.str() + " is out of range for axis " +
+      throw Error(called_name(node), "index " + given.str() + " is out of range for axis " +
                                  std::to_string(attrs.axis) + " of size " + std::to_string(size),
                   node.loc());
     std::vector<int64_t> place = at;

@@ -39,6 +39,13 @@ void translate(const std::exception_ptr& p, void*) {
 
 }  // namespace
 
-void bind_errors(nb::module_&) { nb::register_exception_translator(translate); }
+void bind_errors(nb::module_& m) {
+  nb::register_exception_translator(translate);
+  m.def("size_hints", [] {
+    nb::dict d;
+    for (const auto& [symbol, value] : size_context().hints) d[nb::str(symbol.str().c_str())] = value;
+    return d;
+  });
+}
 
 }  // namespace pto::python

@@ -235,8 +235,8 @@ void bind_graphs(nb::module_& m) {
   m.def("make_foreign", &make_foreign);
 
   nb::class_<NameScope>(m, "NameScope")
-      .def(nb::init<std::string>())
-      .def("__enter__", [](NameScope& s) { s.scope = std::make_unique<WithName>(s.name); })
+      .def(nb::init<std::string, bool>(), nb::arg("name"), nb::arg("whole") = false)
+      .def("__enter__", [](NameScope& s) { s.scope = std::make_unique<WithName>(s.name, s.whole); })
       .def("__exit__", [](NameScope& s, nb::args) { s.scope.reset(); });
   // The path of names of the program that is being built.
   m.def("current_path", [] { return current_loc().known() ? current_loc().info().path : std::string(); });

@@ -22,8 +22,9 @@ struct TraceHandle {
 };
 
 struct NameScope {
-  explicit NameScope(std::string name) : name(std::move(name)) {}
+  explicit NameScope(std::string name, bool whole) : name(std::move(name)), whole(whole) {}
   std::string name;
+  bool whole;
   std::unique_ptr<WithName> scope;
 };
 

@@ -112,7 +112,17 @@ bool to_scalar_expr(nb::handle h, Expr& out) {
 
 Expr size_of_object(nb::handle h) {
   Expr e;
-  if (to_scalar_expr(h, e) && e.type() == DType::I64) return e;
+  if (to_scalar_expr(h, e) && e.type() == DType::I64) {
+    // Sums of what passes here do not overflow.
+    constexpr int64_t kMax = int64_t{1} << 60;
+    if (e.is_const() && (e.as_int() > kMax || e.as_int() < -kMax))
+      throw Error({.op = "size",
+                   .message = "the size is larger than any memory",
+                   .expected = "at most 2^60",
+                   .got = to_text(e),
+                   .loc = caller_loc()});
+    return e;
+  }
   if (!PyFloat_Check(h.ptr()) && !PyBool_Check(h.ptr()) && PyIndex_Check(h.ptr())) {
     nb::object index = nb::steal(PyNumber_Index(h.ptr()));
     if (!index.is_valid()) throw nb::python_error();
@@ -296,6 +306,14 @@ nb::object size_compare(nb::handle x, nb::handle y, Expr (*f)(const Expr&, const
   return nb::bool_(*truth != negate);
 }
 
+// x < y; what is not known is assumed, and becomes a guard.
+bool assume_less(nb::handle x, nb::handle y) {
+  Expr a, b;
+  if (!to_scalar_expr(x, a) || !to_scalar_expr(y, b)) throw nb::type_error("sizes are compared with sizes and numbers");
+  const auto [l, r] = matched(a, b);
+  return assume(l < r);
+}
+
 nb::object specialised_number(const Expr& e) {
   const Scalar v = specialise(e);
   if (is_float(v.type)) return nb::float_(v.to_double());
@@ -426,6 +444,7 @@ void bind_values(nb::module_& m) {
     return next.fetch_add(1);
   });
   m.def("current_trace", &current_trace);
+  m.def("assume_less", &assume_less);
   m.def("from_scalar", [](nb::handle x, nb::handle dtype) {
     Operand operand;
     if (!to_operand(x, operand)) type_error("a number is expected", x);

@@ -132,12 +132,20 @@ Expr Former::element_if(const Expr& predicate, const Value& operand, const Exprs
   return select(condition, value, other);
 }
 
-Expr Former::checked_index(const Expr& index, const Size& extent, const Node& node) {
+Expr Former::checked_index(const Expr& index, const Size& extent, int64_t axis, const Node& node) {
   Expr within = (Expr(0) <= index) & (index < extent);
+  // Where the result has no elements, no index is read.
+  const auto checked = axes_of({within});
+  for (const auto& size : node.outputs()[0].shape) {
+    if (size.is_const() && size.as_int() > 0) continue;
+    if (size.is_const()) return Expr(0);
+    const bool walked = std::any_of(checked.begin(), checked.end(), [&](Symbol a) { return kernel.axis(a)->extent == size; });
+    if (!walked) within = equal(size, 0) | within;
+  }
   if (guard_) within = make(Op::Not, {guard_}) | within;
   // A symbol's name is the graph's; kernels are shared by graphs.
-  std::string message = "[" + node.row()->name + "] index out of range";
-  if (extent.is_const()) message += " for an axis of size " + to_text(extent);
+  std::string message = "[" + node.row()->name + "] index out of range for axis " + std::to_string(axis);
+  if (extent.is_const()) message += " of size " + to_text(extent);
   TileCheck check{within, axes_of({within}), std::move(message), node.loc()};
   const bool known = std::any_of(kernel.checks.begin(), kernel.checks.end(), [&](const TileCheck& c) {
     return c.condition == check.condition && c.message == check.message;

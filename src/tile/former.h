@@ -25,7 +25,7 @@ class Former : public Emit {
                 const std::function<std::pair<Expr, Expr>(const Exprs&)>& factors) override;
   Exprs scan(const Monoid& monoid, const Size& extent, const Expr& at, bool reverse,
              const std::function<Exprs(const Expr&)>& body) override;
-  Expr checked_index(const Expr& index, const Size& extent, const Node& node) override;
+  Expr checked_index(const Expr& index, const Size& extent, int64_t axis, const Node& node) override;
 
   Kernel kernel;        // in the graph's size symbols; inputs are parameters, outputs stand apart
   Values inputs;        // of the parameters
