@@ -75,7 +75,9 @@ class Unroller {
 
   void unrolled(Stmts& out, const StmtPtr& s) {
     const int64_t n = trips(*s);
-    if (n * (1 + statements(s->body)) > kMostStatements && !indexes_register(*s)) {
+    // Copies that are guarded one by one gain nothing over a loop.
+    const bool guarded = s->body.size() == 1 && s->body[0]->kind == StmtKind::If;
+    if ((guarded || n * (1 + statements(s->body)) > kMostStatements) && !indexes_register(*s)) {
       Stmt copy = *s;
       copy.for_kind = ForKind::Serial;
       out.push_back(statement(std::make_shared<const Stmt>(std::move(copy))));

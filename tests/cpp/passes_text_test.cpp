@@ -52,6 +52,11 @@ const PassCase kCases[] = {
      "y[0, 0] = x[0, 0] y[0, 1] = x[0, 1]"},
     {"unroll", "too_many_copies_stay_a_loop", "unroll i in 0 .. 9999 { y[0, i % N] = x[0, 0] }",
      "for i in 0 .. 9999 { y[0, i % N] = x[0, 0] }"},
+    {"unroll", "guarded_copies_stay_a_loop", "unroll i in 0 .. 4 { if i < N { y[0, i] = x[0, i] } }",
+     "for i in 0 .. 4 { if i < N { y[0, i] = x[0, i] } }"},
+    {"unroll", "guarded_copies_of_registers",
+     "alloc t: f32[2] register unroll i in 0 .. 2 { if i < N { t[i] = x[0, i] } } y[0, 0] = t[0]",
+     "alloc t: f32[2] register if 0 < N { t[0] = x[0, 0] } if 1 < N { t[1] = x[0, 1] } y[0, 0] = t[0]"},
     {"unroll", "blocks_of_memory", "unroll i in 0 .. 2 { alloc t: f32[1] private t[0] = x[0, i] y[0, i] = t[0] }",
      "alloc t: f32[1] private t[0] = x[0, 0] y[0, 0] = t[0] alloc t.1: f32[1] private t.1[0] = x[0, 1] y[0, 1] = "
      "t.1[0]"},
