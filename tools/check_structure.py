@@ -14,7 +14,7 @@ COMPOSITES = re.compile(r"softmax|attention|\bgelu|layer_?norm|rms_?norm|\brope\
 # Functions whose names are ordinary words in a compiler as well.
 WORDS = set(
     "acosh all any asinh atanh chunk clamp clip expand flatten full gather hypot isinf isnan linear max min normal ones"
-    " pad split stack std sum take tile var".split()
+    " pad split square stack std sum take tile transpose var".split()
 )
 BELOW_GRAPH = ["tile", "schedule", "loop", "codegen"]
 FORBIDDEN = re.compile(
