@@ -99,10 +99,12 @@ def processes(report: Report, directory: pathlib.Path) -> None:
     report.add("import beyond NumPy", importing, "ms", 0.1)
     report.add("model, nothing compiled: weights and first vectors", cold["all"], "ms", 3)
     report.add("  of which the first call", cold["first call"], "ms")
+    report.add("  of the processor", cold["processor"], "ms")
     report.add("  kernels compiled", cold["compiled"], "count")
     report.add("model, kernels on disk: weights and first vectors", warm["all"], "ms", 0.3)
     report.add("  of which weights", warm["load"], "ms")
     report.add("  of which the first call", warm["first call"], "ms")
+    report.add("  of the processor", warm["processor"], "ms")
     report.add("  kernels compiled", warm["compiled"], "count", 0)
 
 

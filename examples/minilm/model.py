@@ -141,4 +141,4 @@ def load(directory: pathlib.Path, layers: int | None = None):
     config = json.loads((directory / "config.json").read_text())
     if layers is not None:
         config["num_hidden_layers"] = min(layers, config["num_hidden_layers"])
-    return pto.jit(Encoder(pto.load(directory / "model.safetensors"), config))
+    return pto.jit(Encoder(pto.load(directory / "model.safetensors", mapped=True), config))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 import os
 import tempfile
 import warnings
@@ -39,19 +40,27 @@ class _Entry(NamedTuple):
     end: int
 
 
-def load(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+def load(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str, Tensor]:
     """The tensors of a safetensors file by name, in the order of the file.
 
     The header is checked against the file before anything is allocated: a file that is damaged, or whose
     header does not fit its data, is an error, and so is an element type that tensors do not have.
+
+    With ``mapped=True`` the elements stay in the file and are read where they are used, which is quicker.
+    The file must then be neither changed in place nor cut while its tensors are in use; ``save`` does
+    neither, it replaces the file.
     """
     name = _path("load", path)
     try:
         with open(name, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             entries, start = _header(file, size, name)
-            file.seek(start)
-            arrays = {e.name: _elements(file, e, name) for e in sorted(entries, key=lambda e: e.begin)}
+            if mapped:
+                memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+                arrays = {e.name: _mapped(memory, start, e) for e in entries}
+            else:
+                file.seek(start)
+                arrays = {e.name: _elements(file, e, name) for e in sorted(entries, key=lambda e: e.begin)}
     except OSError as e:
         raise _of_system("load", name, e) from None
     return {e.name: from_array(arrays[e.name], copy=False) for e in entries}
@@ -211,6 +220,15 @@ def _elements(file: BinaryIO, entry: _Entry, name: str) -> np.ndarray:
     if file.readinto(raw) != array.nbytes:  # type: ignore[attr-defined]
         raise _unsound(name, f"it ends within tensor {entry.name}", entry.name)
     return raw.reshape(entry.shape) != 0 if entry.dtype.name == "bool" else array
+
+
+def _mapped(memory: mmap.mmap, start: int, entry: _Entry) -> np.ndarray:
+    """A view of the file; a copy where bytes are not the elements' own form, or do not lie where they may."""
+    count = math.prod(entry.shape)
+    if entry.dtype.name == "bool":
+        return np.frombuffer(memory, np.uint8, count, start + entry.begin).reshape(entry.shape) != 0
+    array = np.frombuffer(memory, entry.dtype.numpy, count, start + entry.begin).reshape(entry.shape)
+    return array if array.flags.aligned else array.copy()
 
 
 def _path(op: str, path: Any) -> str:

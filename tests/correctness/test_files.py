@@ -29,9 +29,10 @@ def test_every_type_and_shape_comes_back_bit_by_bit(path):
         tensors[dtype] = pto.asarray(rng.integers(0, 2**63, 5, dtype=np.uint64)).astype(dtype)
     tensors["transposed"] = pto.asarray(rng.standard_normal((3, 4))).T
     pto.save(path, tensors, {"made by": "a test"})
-    loaded = pto.load(path)
-    assert {k: bits(v) for k, v in loaded.items()} == {k: bits(v) for k, v in tensors.items()}
-    assert all(type(v) is pto.Tensor for v in loaded.values())
+    for mapped in (False, True):
+        loaded = pto.load(path, mapped=mapped)
+        assert {k: bits(v) for k, v in loaded.items()} == {k: bits(v) for k, v in tensors.items()}
+        assert all(type(v) is pto.Tensor for v in loaded.values())
     pto.save(str(path), {})
     assert pto.load(str(path)) == {}
 
@@ -43,8 +44,32 @@ def test_the_formats_library_reads_and_writes_the_same(path):
     for k, v in library.load_file(path).items():
         np.testing.assert_array_equal(v, arrays[k], strict=True)
     library.save_file(arrays, path)
-    for k, v in pto.load(path).items():
-        np.testing.assert_array_equal(v.numpy(), arrays[k], strict=True)
+    for mapped in (False, True):
+        for k, v in pto.load(path, mapped=mapped).items():
+            np.testing.assert_array_equal(v.numpy(), arrays[k], strict=True)
+
+
+def test_mapped_tensors_read_the_file_where_it_is(path):
+    want = np.arange(1 << 20, dtype=np.float32).reshape(1024, 1024)
+    pto.save(path, {"a": want, "flags": want > 5})
+    tracemalloc.start()
+    loaded = pto.load(path, mapped=True)
+    assert tracemalloc.get_traced_memory()[1] < 2 * want.size   # of the data only the bools are copied
+    tracemalloc.stop()
+    again = pto.load(path, mapped=True)
+    pto.save(path, {"a": pto.zeros(3)})   # a new file in the place of the old one, which lives on
+    loaded["a"] += 1.0
+    np.testing.assert_array_equal(again["a"].numpy(), want)
+    np.testing.assert_array_equal(loaded["a"].numpy(), want + 1)
+    np.testing.assert_array_equal(loaded["flags"].numpy(), want > 5)
+    np.testing.assert_array_equal(pto.load(path, mapped=True)["a"].numpy(), np.zeros(3))
+
+
+def test_mapped_elements_may_lie_anywhere(path):
+    header = b'{"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"y":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}}'
+    path.write_bytes(len(header).to_bytes(8, "little") + header + b"\7" + np.array([1.5, -2], np.float32).tobytes())
+    loaded = pto.load(path, mapped=True)
+    assert loaded["x"].numpy().tolist() == [7] and loaded["y"].numpy().tolist() == [1.5, -2.0]
 
 
 def test_ties_and_views_are_saved_as_copies_with_a_warning(path):
