@@ -154,7 +154,14 @@ void make_items(Planner& plan, const std::vector<bool>& inlined) {
     });
     plan.items.push_back(std::move(item));
   };
-  std::vector<bool> stored(k.stores.size(), false);
+  std::vector<int> item_of_store(k.stores.size(), -1);
+  // Stores of one parameter, in the kernel's order: a schedule's text places them so.
+  auto earlier = [&](size_t s) {
+    std::vector<size_t> out;
+    for (size_t other = 0; other < s; other++)
+      if (k.stores[other].param == k.stores[s].param) out.push_back(other);
+    return out;
+  };
   auto add_stores = [&](size_t values) {
     for (size_t s = 0; s < k.stores.size(); s++) {
       const Exprs exprs = expressions(k.stores[s]);
@@ -163,11 +170,15 @@ void make_items(Planner& plan, const std::vector<bool>& inlined) {
                                      [&](int v) { return v < static_cast<int>(values); }) &&
                          std::all_of(n.inlined.begin(), n.inlined.end(),
                                      [&](int v) { return v < static_cast<int>(values); });
-      if (stored[s] || !ready) continue;
-      stored[s] = true;
+      const std::vector<size_t> before = earlier(s);
+      if (item_of_store[s] >= 0 || !ready ||
+          std::any_of(before.begin(), before.end(), [&](size_t other) { return item_of_store[other] < 0; }))
+        continue;
+      item_of_store[s] = static_cast<int>(plan.items.size());
       Item item{k.stores[s].param, true, store_axes(k, k.stores[s])};
       Exprs data{k.stores[s].value};
       if (k.stores[s].predicate) data.push_back(k.stores[s].predicate);
+      for (size_t other : before) item.after.push_back(item_of_store[other]);
       add(item, exprs, data);
       plan.items.back().accesses.push_back(
           {k.stores[s].param, k.stores[s].index, k.param(k.stores[s].param)->dtype, true});
@@ -211,9 +222,7 @@ class Grouper {
     const Item& item = plan_.items[number];
     size_t first = 0;
     for (int n : item.needs) first = std::max(first, group_of_[n]);
-    // A text places a parameter's stores in the kernel's order.
-    for (int n = 0; item.store && n < number; n++)
-      if (plan_.items[n].store && plan_.items[n].name == item.name) first = std::max(first, group_of_[n]);
+    for (int n : item.after) first = std::max(first, group_of_[n]);
     for (size_t g = first; g < groups_.size(); g++) {
       if (!accepts(groups_[g], number)) continue;
       join(g, number);

@@ -18,6 +18,7 @@ struct Item {
   bool fold = false;           // reduce or contract
   bool scan = false;
   std::vector<int> needs;      // items that must stand before it
+  std::vector<int> after;      // of a store: those of the same parameter before it
   Exprs exprs;                 // what it computes in lanes, inlined values included
   std::vector<Access> accesses;
 };

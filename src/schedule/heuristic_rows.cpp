@@ -73,6 +73,9 @@ class Nest {
       for (int n : it.needs)
         for (const auto& [other, pass] : pass_of)
           if (other == n) first = std::max(first, pass + (item(n).fold && !item(n).inner.empty() ? 1 : 0));
+      for (int n : it.after)
+        for (const auto& [other, pass] : pass_of)
+          if (other == n) first = std::max(first, pass);
       size_t p = first;
       while (p < passes_.size() && !joins(passes_[p], it)) p++;
       if (p == passes_.size()) passes_.push_back({inner_axes(it), {}, false, {}});

@@ -105,6 +105,16 @@ inline const std::vector<KernelCase>& kernel_cases() {
        "kernel f[M, N](x: f32[M], z: f32[N]) -> (y: f32[2 * M + N]) {"
        " axis i: M axis j: N store y[i] = x[i] store y[j + M] = z[j] store y[i + (M + N)] = x[i] }",
        {sizes_of({{"M", 20}, {"N", 3}})}},
+      {"concat_after_a_value",
+       "kernel f[M](x: f32[9, M], z: f32[9, 47]) -> (y: f32[9, M + 47]) {"
+       " axis r: 9 axis i: M axis j: 47 v[r, i]: f32 = map x[r, i] + f32(1)"
+       " store y[r, i] = v[r, i] store y[r, j + M] = z[r, j] }",
+       {sizes_of({{"M", 0}}), sizes_of({{"M", 13}})}},
+      {"concat_repeated_in_rows",
+       "kernel f[M, N](x: f32[20, M], z: f32[20, N]) -> (y: f32[20, 2 * M + N], s: f32[20]) {"
+       " axis r: 20 axis i: M axis j: N t[r]: f32 = reduce(add, i) x[r, i] store s[r] = t[r]"
+       " store y[r, i] = x[r, i] - t[r] store y[r, j + M] = z[r, j] store y[r, i + (M + N)] = x[r, i] }",
+       {sizes_of({{"M", 20}, {"N", 3}})}},
       {"row_sum",
        "kernel f[M, N](x: f32[M, N]) -> (y: f32[M]) {"
        " axis i: M axis j: N s[i]: f32 = reduce(add, j) x[i, j] store y[i] = s[i] / cast(f32, N) }",
