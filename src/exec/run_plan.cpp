@@ -57,7 +57,7 @@ RunPlan::RunPlan(const Program& root, const Program& program, Sizes sizes, const
     if (s.kind != StepKind::Launch) continue;
     for (const auto& [symbol, size] : s.sizes) {
       if (uses_any(size, changing)) dynamic_.push_back({launch_sizes_.size(), size});
-      launch_sizes_.push_back(eval_size(size, sizes_));
+      launch_sizes_.push_back(eval_shape({size}, sizes_)[0]);
     }
   }
   add_launches(options);

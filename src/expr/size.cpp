@@ -1,5 +1,7 @@
 #include "expr/size.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -74,10 +76,42 @@ int64_t eval_size(const Size& size, const Sizes& values) {
   return eval_scalar(size, env).to_int();
 }
 
+namespace {
+
+// The size in floats, which show what int64 cannot hold; NaN for what sizes are not made of.
+double approximate(const Expr& e, const Sizes& values) {
+  const auto arg = [&](int i) { return approximate(e.arg(i), values); };
+  switch (e.op()) {
+    case Op::Const: return static_cast<double>(e.as_int());
+    case Op::Var: return static_cast<double>(values.at(e.symbol()));
+    case Op::Add: return arg(0) + arg(1);
+    case Op::Sub: return arg(0) - arg(1);
+    case Op::Mul: return arg(0) * arg(1);
+    case Op::FloorDiv: return std::floor(arg(0) / arg(1));
+    case Op::Min: return std::min(arg(0), arg(1));
+    case Op::Max: return std::max(arg(0), arg(1));
+    default: return std::nan("");
+  }
+}
+
+// A size that int64 cannot hold is the user's error.
+void check_size(const Size& size, const Sizes& values) {
+  if (!(std::abs(approximate(size, values)) >= 0x1p63)) return;
+  std::string where;
+  for (const auto& [symbol, n] : values)
+    if (uses_var(size, symbol)) where += (where.empty() ? "" : ", ") + symbol.str() + " = " + std::to_string(n);
+  throw Error({.op = "size", .message = "the size " + to_text(size) + " does not fit in 64 bits", .got = where});
+}
+
+}  // namespace
+
 std::vector<int64_t> eval_shape(const Shape& shape, const Sizes& values) {
   std::vector<int64_t> out;
   out.reserve(shape.size());
-  for (const auto& d : shape) out.push_back(eval_size(d, values));
+  for (const auto& d : shape) {
+    out.push_back(eval_size(d, values));
+    if (!d.is_const() && !d.is_var()) check_size(d, values);
+  }
   return out;
 }
 

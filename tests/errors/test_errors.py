@@ -1,5 +1,6 @@
 """Mistakes of users: each is an error of the right type, which names the facts and stands at the user's line."""
 
+import os
 import re
 import shutil
 
@@ -331,3 +332,15 @@ def test_errors_are_values():
         assert type(again) is type(caught.value) and str(again) == str(caught.value) and vars(again) == vars(caught.value)
     assert isinstance(caught.value, IndexError) and issubclass(pto.Error, ValueError)
     assert list(pto.asarray([1, 2])) == [1, 2]
+
+
+def test_sizes_that_overflow_only_when_the_program_runs():
+    repeated = pto.jit(lambda x: pto.tile(x, (2**40,)))
+    total = pto.jit(lambda x: pto.sum(pto.tile(x, (2**40,)) + 1))
+    for fn, message in [(repeated, r"1099511627776 \* n does not fit in 64 bits.*n = 16777216"), (total, "larger than any memory")]:
+        fn.show(specs=[pto.spec(("n",))], file=open(os.devnull, "w"))
+        with pytest.raises(pto.Error, match=f"(?s){message}"):
+            fn(ones(2**24))
+    for n in (2, 2**22):
+        with pytest.raises(pto.Error, match="out of memory|larger than any memory"):
+            repeated(ones(n))
