@@ -22,6 +22,16 @@ def table():
     return [(f, d) for f in pto.function_table() for kind in f["test"]["dtypes"] for d in DTYPES[kind]]
 
 
+def main_dtype(function):
+    """The type in which what is the same for all types is tested."""
+    kinds = function["test"]["dtypes"]
+    return "float32" if "f" in kinds else "int64" if "i" in kinds else "uint64"
+
+
+def results(x):
+    return list(x) if isinstance(x, (tuple, list)) else [x]
+
+
 def parse(text):
     """Argument texts by name: "x=(3,5), axis=-1"."""
     return dict(part.split("=", 1) for part in _split(text.replace("'", '"')))
@@ -138,6 +148,7 @@ class Case:
             return eval(self.function["test"]["numpy"], scope)
 
 
+SMALLEST = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}
 EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 
 
@@ -169,7 +180,7 @@ def check(got, want, test, dtype, where):
         largest = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028235e38}.get(got_type, np.inf)
         want = np.where(np.abs(want) > largest * (1 + eps / 2), np.copysign(np.inf, want), want)
         same = (got == want) | (np.isnan(got) & np.isnan(want))
-        bound = ulp * eps * np.abs(want) + atol
+        bound = ulp * np.maximum(eps * np.abs(want), SMALLEST[got_type]) + atol
         wrong = ~same & ~(np.abs(got - want) <= bound)
     if wrong.any():
         at = np.unravel_index(np.argmax(wrong), wrong.shape)

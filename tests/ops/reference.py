@@ -165,6 +165,8 @@ def pad(x, pad_width, mode="constant", value=0):
         widths = np.repeat(widths, 2)
     if widths.size == 2:
         widths = np.tile(widths, x.ndim)
+    if x.ndim == 0:
+        return x
     pairs = widths.reshape(-1, 2)
     if mode == "constant":
         return np.pad(x, pairs, mode, constant_values=value)
@@ -340,7 +342,7 @@ def per_channel(v, x):
 
 
 def group_norm(x, num_groups, weight=None, bias=None, eps=1e-5):
-    grouped = x.reshape((x.shape[0], num_groups, -1))
+    grouped = x.reshape((x.shape[0], num_groups, int(np.prod(x.shape[1:])) // num_groups))
     y = standardised(grouped, (2,), eps).reshape(x.shape)
     y = y if weight is None else y * per_channel(weight, x)
     return y if bias is None else y + per_channel(bias, x)

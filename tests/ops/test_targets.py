@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pypto as pto
-from cases import Case
+from cases import Case, main_dtype, results
 from pypto import _core
 
 ROOT = Path(__file__).parents[2]
@@ -28,15 +28,6 @@ def runs(target):
     """Whether this machine runs the target's code."""
     host = _core.host_target().partition(".")[2]
     return host in LEVELS and LEVELS.index(target) <= LEVELS.index(host)
-
-
-def main_dtype(function):
-    kinds = function["test"]["dtypes"]
-    return "float32" if "f" in kinds else "int64" if "i" in kinds else "uint64"
-
-
-def results(x):
-    return list(x) if isinstance(x, (tuple, list)) else [x]
 
 
 def compiled(case, target=""):
@@ -154,8 +145,7 @@ PROGRAM = """
 import hashlib, numpy as np, sys
 import pypto as pto
 sys.path.insert(0, "tests/ops")
-from cases import Case
-from test_targets import main_dtype, results
+from cases import Case, main_dtype, results
 digest = hashlib.sha256()
 for f in pto.function_table():
     for text in f["cases"]:
