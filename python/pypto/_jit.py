@@ -306,9 +306,7 @@ class Compiled(Generic[P, R]):
         entry = self._entry(specs)
         if level == "tensor":
             text = str(entry.core.graph)
-        elif level == "exec":
-            text = str(entry.core.executable)
-        elif level in ("tile", "schedule", "loop", "loop.lowered", "c", "llvm", "asm"):
+        elif level in ("tile", "schedule", "loop", "loop.lowered", "exec", "c", "llvm", "asm"):
             text = entry.core.executable.text(level, {})
         else:
             raise Error(

@@ -42,8 +42,8 @@ class Executable {
   // With PTO_DEBUG=compare the levels are compared on these inputs first (exec/compare.h).
   std::vector<BufferPtr> run(const std::vector<BufferPtr>& inputs, const Sizes& extra = {});
 
-  // For the tools. `level` is "tile", "schedule", "loop", "loop.lowered" (texts that parse back and
-  // run), "c", "llvm", "asm".
+  // For the tools. `level` is "tile", "schedule", "loop", "loop.lowered", "exec" (texts that parse back
+  // and run), "c", "llvm", "asm".
   // Sizes choose the class; empty: those of the last run, else a guess of 64 for every symbol.
   std::string text(const std::string& level, const Sizes& sizes = {});
   MemoryPlan memory(const Sizes& sizes);

@@ -10,7 +10,7 @@
 namespace pto {
 namespace {
 
-const std::vector<std::string> kLevels = {"tile", "schedule", "loop", "loop.lowered", "c", "llvm", "asm"};
+const std::vector<std::string> kLevels = {"tile", "schedule", "loop", "loop.lowered", "exec", "c", "llvm", "asm"};
 
 // Every kernel as it runs for these sizes. One that runs in several classes becomes several.
 class Specialiser {
@@ -91,6 +91,7 @@ std::string listing(const Program& program, const std::string& level, const Size
                  .message = "there is no level " + quote(level),
                  .expected = "one of " + join(kLevels, ", ")});
   if (level == "tile") return to_text(program);
+  if (level == "exec") return to_text(with_plans(program, sizes));
   const Program special = Specialiser(program, level, sizes, options).run();
   if (level != "c" && level != "llvm" && level != "asm") return to_text(special);
   std::vector<LoopProgram> loops;

@@ -4,8 +4,8 @@
 
 namespace pto {
 
-// "tile", "schedule", "loop", "loop.lowered" give programs that parse back and run with the same
-// bits; "c", "llvm" and "asm" the code of all kernels. pto::Error for another level.
+// "tile", "schedule", "loop", "loop.lowered" and "exec" (with the memory plan) give programs that parse
+// back and run with the same bits; "c", "llvm" and "asm" the code of all kernels. pto::Error for another level.
 std::string listing(const Program& program, const std::string& level, const Sizes& sizes,
                     const CompileOptions& options);
 

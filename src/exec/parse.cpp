@@ -91,9 +91,66 @@ class Parser {
       p.guards.push_back(expr());
     } else if (in_.accept("because")) {
       p.because.push_back(in_.string());
+    } else if (in_.accept("plan")) {
+      memory(p, names);
     } else {
       step(p, names, depth);
     }
+  }
+
+  int64_t number(std::string_view word) {
+    in_.expect(word);
+    return in_.integer();
+  }
+
+  // After the buffers and steps that it places; what it must keep to is checked by verify.
+  void memory(Program& p, const std::unordered_map<Symbol, int>& names) {
+    FixedPlan fixed;
+    if (in_.accept("["))
+      while (!in_.accept("]")) {
+        if (!fixed.sizes.empty()) in_.expect(",");
+        const Symbol symbol(in_.name());
+        in_.expect("=");
+        fixed.sizes[symbol] = in_.integer();
+      }
+    for (Symbol s : plan_symbols(p))
+      if (!fixed.sizes.count(s)) in_.fail("the plan gives no size for '" + s.str() + "'");
+    MemoryPlan& plan = fixed.plan;
+    plan.offsets.assign(p.buffers.size(), -1);
+    plan.workspaces.assign(p.steps.size(), -1);
+    in_.expect("{");
+    const int64_t peak = number("peak");
+    in_.expect("=");
+    plan.input_bytes = number("inputs");
+    in_.expect("+");
+    plan.output_bytes = number("outputs");
+    in_.expect("+");
+    plan.constant_bytes = number("constants");
+    in_.expect("+");
+    plan.arena_bytes = number("arena");
+    if (peak != plan.peak_bytes()) in_.fail("the peak is not the sum before");
+    while (!in_.accept("}")) {
+      int64_t bytes = 0, *at = nullptr;
+      const Symbol name(in_.name());
+      if (const auto it = names.find(name); it != names.end()) {
+        bytes = placed_bytes(p.buffers[it->second], fixed.sizes);
+        at = &plan.offsets[it->second];
+      } else if (name.str() == "step") {
+        const int64_t s = in_.integer();
+        if (s < 0 || s >= static_cast<int64_t>(p.steps.size())) in_.fail("there is no such step");
+        bytes = plan_workspace(p, p.steps[s], fixed.sizes).bytes;
+        at = &plan.workspaces[s];
+      } else {
+        in_.fail("unknown buffer '" + name.str() + "'");
+      }
+      in_.expect(":");
+      if (in_.integer() != bytes) in_.fail("'" + name.str() + "' takes " + std::to_string(bytes) + " bytes, not those before");
+      in_.expect("bytes");
+      in_.expect("at");
+      if (*at >= 0) in_.fail("'" + name.str() + "' has two places");
+      *at = in_.integer();
+    }
+    p.plans.push_back(std::move(fixed));
   }
 
   void buffer(Program& p, std::unordered_map<Symbol, int>& names, BufferKind kind) {

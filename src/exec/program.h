@@ -19,6 +19,12 @@
 //     while(s, x) -> (t3) { program condition ... program body ... }
 //     scan[carries = 1, sequences = 1, length = B](c, xs) -> (t4, t5) { program body ... }
 //     because "..."
+//     plan[B = 4] {                  # where temporaries lie for these sizes
+//       peak 2688 = inputs 1024 + outputs 512 + constants 64 + arena 1088
+//       t0: 512 bytes at 0
+//       t1: 576 bytes at 512
+//       step 3: 128 bytes at 0       # a control step's workspace; steps count from 0
+//     }
 //   }
 //   kernel k0(...) -> (...) { ... }
 //   schedule k0 on x86.avx512 { ... }
@@ -67,6 +73,22 @@ struct Step {
   std::vector<Loc> check_locs;        // Launch: where each of the kernel's checks comes from
 };
 
+// exec/memory_plan.cpp: offsets of temps in one arena for actual sizes. Temps that are never alive at
+// the same step may share memory. A control step has a workspace, alive during the step: for the
+// temps of its programs, and for state that alternates between two places.
+struct MemoryPlan {
+  int64_t arena_bytes = 0;
+  int64_t input_bytes = 0, output_bytes = 0, constant_bytes = 0;
+  std::vector<int64_t> offsets;          // per buffer; -1 if it is not in the arena
+  std::vector<int64_t> workspaces;       // per step; -1 if it needs none
+  int64_t peak_bytes() const { return arena_bytes + input_bytes + output_bytes + constant_bytes; }
+};
+// A plan that a program's text gives. `sizes` are those on which shapes depend.
+struct FixedPlan {
+  Sizes sizes;
+  MemoryPlan plan;
+};
+
 // The programs of control steps share the sizes, kernels, schedules and loops of the outermost one,
 // and hold none of their own.
 struct Program {
@@ -80,6 +102,7 @@ struct Program {
   // Fixed by the text or by with_schedule; otherwise made by the heuristic at first launch.
   std::map<Symbol, std::vector<Schedule>> schedules;
   std::map<Symbol, LoopProgram> loops;   // a kernel given as a loop program (not in `kernels` then)
+  std::vector<FixedPlan> plans;          // for their sizes in place of the planner's; programs of steps have theirs
   std::vector<std::string> because;      // fusion decisions: what was fused, what not, and why
 };
 
@@ -98,16 +121,14 @@ void check_guards(const Program& program, const Sizes& sizes);
 // Bound symbols of a launch: the kernel's, from the program's.
 Sizes launch_sizes(const Step& step, const Sizes& sizes);
 
-// exec/memory_plan.cpp: offsets of temps in one arena for actual sizes. Temps that are never alive at
-// the same step may share memory. A control step has a workspace, alive during the step: for the
-// temps of its programs, and for state that alternates between two places.
-struct MemoryPlan {
-  int64_t arena_bytes = 0;
-  int64_t input_bytes = 0, output_bytes = 0, constant_bytes = 0;
-  std::vector<int64_t> offsets;          // per buffer; -1 if it is not in the arena
-  std::vector<int64_t> workspaces;       // per step; -1 if it needs none
-};
+// The plan that the program gives for these sizes, else one made by first fit.
 MemoryPlan plan_memory(const Program& program, const Sizes& sizes);
+// The program with the plans for these sizes, its own and those of the programs of its steps.
+Program with_plans(Program program, const Sizes& sizes);
+std::vector<Symbol> plan_symbols(const Program& program);   // on which its memory depends
+int64_t placed_bytes(const ProgramBuffer& buffer, const Sizes& sizes);   // in an arena
+// What is wrong with a plan, in words; empty if nothing is.
+std::string fault_of(const Program& program, const FixedPlan& plan);
 // How the workspace of a control step is laid out.
 struct Workspace {
   int64_t bytes = 0;

@@ -1,4 +1,6 @@
 // Text of programs.
+#include <algorithm>
+
 #include "exec/program.h"
 #include "ops/control.h"
 #include "ops/foreign.h"
@@ -34,6 +36,7 @@ class Printer {
     for (int b : p.outputs) buffer(p.buffers[b], inner);
     for (const auto& g : p.guards) out += inner + "guard " + to_text(g) + "\n";
     for (const auto& s : p.steps) step(p, s, inner);
+    for (const auto& plan : p.plans) memory(p, plan, inner);
     for (const auto& b : p.because) out += inner + "because " + quote(b) + "\n";
     out += margin + "}\n";
   }
@@ -46,6 +49,27 @@ class Printer {
            shape_text(b.shape);
     if (b.kind == BufferKind::Constant) out += " = data \"" + hex(*packed(b.constant)) + "\"";
     out += "\n";
+  }
+
+  void memory(const Program& p, const FixedPlan& fixed, const std::string& margin) {
+    const MemoryPlan& plan = fixed.plan;
+    const auto number = [](int64_t n) { return std::to_string(n); };
+    std::vector<std::string> sizes;
+    for (const auto& [symbol, n] : fixed.sizes) sizes.push_back(symbol.str() + " = " + number(n));
+    std::sort(sizes.begin(), sizes.end());
+    out += margin + "plan" + (sizes.empty() ? "" : "[" + join(sizes, ", ") + "]") + " {\n";
+    out += margin + "  peak " + number(plan.peak_bytes()) + " = inputs " + number(plan.input_bytes) + " + outputs " +
+           number(plan.output_bytes) + " + constants " + number(plan.constant_bytes) + " + arena " +
+           number(plan.arena_bytes) + "\n";
+    for (size_t b = 0; b < plan.offsets.size(); b++)
+      if (plan.offsets[b] >= 0)
+        out += margin + "  " + p.buffers[b].name.str() + ": " + number(placed_bytes(p.buffers[b], fixed.sizes)) +
+               " bytes at " + number(plan.offsets[b]) + "\n";
+    for (size_t s = 0; s < plan.workspaces.size(); s++)
+      if (plan.workspaces[s] >= 0)
+        out += margin + "  step " + number(static_cast<int64_t>(s)) + ": " +
+               number(plan_workspace(p, p.steps[s], fixed.sizes).bytes) + " bytes at " + number(plan.workspaces[s]) + "\n";
+    out += margin + "}\n";
   }
 
   static std::string names(const Program& p, const std::vector<int>& operands) {

@@ -21,6 +21,10 @@ class Verifier {
     for (int b : p.outputs) require(written[b], "output " + p.buffers[b].name.str() + " is never written");
     for (const auto& g : p.guards)
       require(g && g.type() == DType::Bool && g.lanes() == 1, "a guard that is not a bool");
+    for (const auto& plan : p.plans) {
+      const std::string fault = fault_of(p, plan);
+      require(fault.empty(), "the memory plan: " + fault);
+    }
   }
 
  private:

@@ -17,7 +17,7 @@ constexpr const char* kUsage =
     "               [--without=NAME,...] [--run] [--list-passes]\n"
     "  FILE            text of a graph, a program, a kernel (with its schedules) or a loop program; - or none: stdin\n"
     "  --passes        run these passes of the text's level, in this order; \"all\": the level's whole list\n"
-    "  --to            graph, tile, schedule, loop, loop.lowered, c, llvm or asm; none: the level of the text\n"
+    "  --to            graph, tile, schedule, loop, loop.lowered, exec, c, llvm or asm; none: the level of the text\n"
     "  --target        for which target; none: this machine\n"
     "  --sizes         sizes that choose schedules, and the shapes for --run; others are 64\n"
     "  --without       leave these passes out (of --to and --run)\n"

@@ -6,7 +6,7 @@
 namespace pto::testing {
 namespace {
 
-const std::vector<std::string> kRunnable = {"tile", "schedule", "loop", "loop.lowered"};
+const std::vector<std::string> kRunnable = {"tile", "schedule", "loop", "loop.lowered", "exec"};
 
 void expect_line(const Graph& graph, const std::vector<BufferPtr>& inputs, double tolerance) {
   SCOPED_TRACE(to_text(graph));

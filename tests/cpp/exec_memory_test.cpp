@@ -86,5 +86,103 @@ TEST(ExecMemory, SizesThatOverflowAreErrors) {
             std::string::npos);
 }
 
+// --- plans in the text ------------------------------------------------------------------------------------
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, text.npos) << from << "\n" << text;
+  return at == text.npos ? text : text.replace(at, from.size(), to);
+}
+
+// Three temporaries of 256, 256 and 512 bytes for N = 16, the first two alive together.
+const char* const kPlanned = R"(program main[N] {
+  input x: f32[N, 4]
+  temp a: f32[N, 4]
+  temp b: f32[N, 4]
+  temp c: f32[N, 8]
+  output y: f32[N, 8]
+  launch up[N = N](x) -> (a)
+  launch up[N = N](a) -> (b)
+  launch wide[N = N](a, b) -> (c)
+  copy (c) -> (y)
+  plan[N = 16] {
+    peak 1792 = inputs 256 + outputs 512 + constants 0 + arena 1024
+    a: 256 bytes at 0
+    b: 256 bytes at 256
+    c: 512 bytes at 512
+  }
+}
+kernel up[N](x: f32[N, 4]) -> (y: f32[N, 4]) {
+  axis i: N
+  axis j: 4
+  store y[i, j] = x[i, j] + f32(1)
+}
+kernel wide[N](x: f32[N, 4], w: f32[N, 4]) -> (y: f32[N, 8]) {
+  axis i: N
+  axis j: 4
+  store y[i, j] = x[i, j]
+  store y[i, j + 4] = w[i, j]
+}
+)";
+
+TEST(ExecMemory, APlanIsTextThatHolds) {
+  const Program p = parse_program(kPlanned);
+  EXPECT_EQ(to_text(p), kPlanned);
+  const Sizes given{{Symbol("N"), 16}}, other{{Symbol("N"), 17}};
+  EXPECT_EQ(plan_memory(p, given).offsets, (std::vector<int64_t>{-1, 0, 256, 512, -1}));
+  EXPECT_EQ(plan_memory(p, given).peak_bytes(), 1792);
+  // Sizes without a plan get one by first fit.
+  EXPECT_EQ(plan_memory(p, other).arena_bytes, 64 * ((17 * 32 + 63) / 64 + 2 * ((17 * 16 + 63) / 64)));
+  // Places in another order, and an arena with a gap.
+  const Program moved = parse_program(replaced(replaced(replaced(kPlanned, "a: 256 bytes at 0", "a: 256 bytes at 1024"),
+                                                        "arena 1024", "arena 1280"),
+                                               "peak 1792", "peak 2048"));
+  EXPECT_EQ(plan_memory(moved, given).offsets[1], 1024);
+  for (const int64_t n : {16, 17}) {
+    const auto x = filled(DType::F32, {n, 4}, 1);
+    const auto want = interpret(p, {x});
+    expect_equal_bits(Executable(p, without_disk()).run({x}), want, "as planned");
+    expect_equal_bits(Executable(moved, without_disk()).run({x}), want, "moved");
+  }
+}
+
+TEST(ExecMemory, PlansThatCannotHoldAreRefused) {
+  const std::pair<std::pair<const char*, const char*>, const char*> faults[] = {
+      {{"b: 256 bytes at 256", "b: 256 bytes at 192"}, "a and b overlap, and are alive at the same step 1"},
+      {{"c: 512 bytes at 512", "c: 512 bytes at 520"}, "c does not begin at a multiple of 64"},
+      {{"c: 512 bytes at 512", "c: 512 bytes at 576"}, "c ends beyond the arena"},
+      {{"c: 512 bytes at 512", "c: 512 bytes at -64"}, "c has no place"},
+      {{"    a: 256 bytes at 0\n", ""}, "a has no place"},
+      {{"a: 256 bytes", "a: 192 bytes"}, "'a' takes 256 bytes"},
+      {{"    a: 256", "    y: 512 bytes at 0\n    a: 256"}, "something is placed that needs no place"},
+      {{"    a: 256", "    a: 256 bytes at 0\n    a: 256"}, "'a' has two places"},
+      {{"    a: 256", "    z: 256"}, "unknown buffer 'z'"},
+      {{"    a: 256", "    step 9: 256"}, "there is no such step"},
+      {{"inputs 256 + outputs 512", "inputs 512 + outputs 256"}, "inputs take 256 bytes, not 512"},
+      {{"peak 1792", "peak 1024"}, "the peak is not the sum"},
+      {{"plan[N = 16]", "plan"}, "the plan gives no size for 'N'"},
+  };
+  for (const auto& [edit, message] : faults) {
+    SCOPED_TRACE(message);
+    const std::string error = error_of([&, &edit = edit] { parse_program(replaced(kPlanned, edit.first, edit.second)); });
+    EXPECT_NE(error.find(message), error.npos) << error;
+  }
+}
+
+TEST(ExecMemory, TheListingShowsThePlanThatRuns) {
+  for_each_function_case([](FunctionCase& c, const std::string& text) {
+    const auto compiled = compile(c.inputs.graph(c.results(text)), without_disk());
+    const Sizes sizes;
+    const std::string listed = compiled->text("exec", sizes);
+    SCOPED_TRACE(listed);
+    const Program parsed = parse_program(listed);
+    EXPECT_EQ(to_text(parsed), listed);
+    ASSERT_EQ(parsed.plans.size(), 1U);
+    const MemoryPlan plan = compiled->memory(sizes), again = plan_memory(parsed, sizes);
+    EXPECT_EQ(again.peak_bytes(), plan.peak_bytes());
+    EXPECT_EQ(parsed.plans[0].plan.arena_bytes, plan.arena_bytes);
+  });
+}
+
 }  // namespace
 }  // namespace pto::testing

@@ -31,11 +31,13 @@ void expect_all_ways(const Graph& graph, const std::vector<BufferPtr>& inputs, c
   EXPECT_EQ(floats(interpret(graph, inputs)[0]), want);
   EXPECT_EQ(floats(interpret(compiled->program(), inputs)[0]), want);
   EXPECT_EQ(floats(compiled->run(inputs)[0]), want);
-  const std::string text = compiled->text("schedule");
-  SCOPED_TRACE(text);
-  const Program parsed = parse_program(text);
-  EXPECT_EQ(to_text(parsed), text);
-  EXPECT_EQ(floats(Executable(parsed, without_disk()).run(inputs)[0]), want);
+  for (const std::string level : {"schedule", "exec"}) {
+    const std::string text = compiled->text(level);
+    SCOPED_TRACE(text);
+    const Program parsed = parse_program(text);
+    EXPECT_EQ(to_text(parsed), text);
+    EXPECT_EQ(floats(Executable(parsed, without_disk()).run(inputs)[0]), want);
+  }
 }
 
 TEST(ExecRun, InputsAreChecked) {
@@ -201,7 +203,7 @@ TEST(ExecRun, ForeignCalls) {
   const Value y = make_value("foreign", {reshape(add(x, 1.0), {2, 2})}, attrs);
   const Graph graph = graph_of({x}, {add(reshape(y, {4}), x)});
   expect_all_ways(graph, {f32({4}, {1, 2, 3, 4})}, {-1, -1, -1, -1});
-  EXPECT_EQ(calls, 4);
+  EXPECT_EQ(calls, 5);
   const auto e = compile(graph, without_disk());
   release_foreign(function);
   EXPECT_NE(error_of([&] { e->run({f32({4}, {1, 2, 3, 4})}); }).find("not present in this process"),

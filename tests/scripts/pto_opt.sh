@@ -31,7 +31,7 @@ END
 
 # Every level runs, and gives what the first gave.
 "$opt" --run "$work/kernel" >"$work/want"
-for level in tile schedule loop loop.lowered; do
+for level in tile schedule loop loop.lowered exec; do
   "$opt" --to=$level "$work/kernel" >"$work/$level"
   "$opt" --run "$work/$level" | diff "$work/want" - || fail "$level runs with another result"
 done
