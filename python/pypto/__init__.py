@@ -29,6 +29,7 @@ from ._dtypes import (
     uint64,
 )
 from ._dtypes import promote as result_type
+from ._einsum import einsum
 from ._errors import Error, InternalError
 from ._files import load, save
 from ._functions import functions as _functions
@@ -62,18 +63,6 @@ for _name, _function in _functions.items():
 def permute(x: Any, *axes: Any) -> Tensor:
     """The axes in another order."""
     return asarray(x).permute(*axes)
-
-
-def einsum(subscripts: str, *operands: Any) -> Tensor:
-    """Einstein summation, as NumPy's: ellipsis, repeated labels, implicit output, any number of operands.
-
-    Errors name the label whose sizes disagree.
-    """
-    if not isinstance(subscripts, str):
-        raise Error("the subscripts come first", op="einsum", expected="a string", got=type(subscripts).__name__)
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = tuple(operands[0])
-    return _core.einsum(subscripts, *operands)
 
 
 def counters() -> dict[str, int]:

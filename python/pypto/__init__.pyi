@@ -27,6 +27,7 @@ from ._dtypes import uint16 as uint16
 from ._dtypes import uint32 as uint32
 from ._dtypes import uint64 as uint64
 from ._dtypes import promote as _result_type
+from ._einsum import einsum as einsum
 from ._errors import Error as Error
 from ._errors import InternalError as InternalError
 from ._files import load as load
@@ -68,10 +69,6 @@ bool: DType
 
 def permute(x: Any, *axes: Any) -> Tensor:
     """The axes in another order."""
-def einsum(subscripts: str, *operands: Any) -> Tensor:
-    """Einstein summation, as NumPy's: ellipsis, repeated labels, implicit output, any number of operands.
-
-    Errors name the label whose sizes disagree."""
 def counters() -> dict[str, int]:
     """What the compiler has done in this process: traces, graphs and kernels compiled, hits in the disk
     cache, kernel launches, runs, microseconds of compilation; and size classes: for each program, the

@@ -101,7 +101,9 @@ TABLE = {
         (lambda: pto.einsum("ij->->", x), r"label: -"),
         (lambda: pto.einsum("i...->i", x), r"result must have the axes of the ellipsis"),
         (lambda: pto.einsum("i,j->ij"), r"there are no operands"),
-        (lambda: pto.einsum(x, "ij"), r"the subscripts come first.*got: Tensor"),
+        (lambda: pto.einsum(x, "ij"), r"the subscripts come first.*got: Tensor, str"),
+        (lambda: pto.einsum(x, [0, 1], ones(4, 5), [1, 2]), r"label B has size 3 in operand 0 and size 4 in operand 1"),
+        (lambda: pto.einsum(x, [0, 99]), r"a label is an integer from 0 to 51.*\[0, 99\]"),
     ],
     "device": [
         (lambda: x.to("cuda"), r"to: this device is not available.*expected: cpu.*got: cuda"),
