@@ -21,10 +21,8 @@ def _is_mask(i: Any) -> bool:
 
 def _normalise(x: Tensor, index: Any) -> list:
     """One item for each axis and each None; lists become arrays, masks stay one item."""
-    from ._arrays import as_tensor
-
     items = list(index) if isinstance(index, tuple) else [index]
-    items = [as_tensor(np.asarray(i)) if isinstance(i, list) else i for i in items]
+    items = [_list_as_tensor(i) if isinstance(i, list) else i for i in items]
     for i in items:
         if isinstance(i, (bool, np.bool_)):
             _fail("a bool is not an index", x, got=str(i))
@@ -41,6 +39,13 @@ def _normalise(x: Tensor, index: Any) -> list:
     at = dots[0] if dots else len(items)
     items[at : at + 1] = [slice(None)] * (x.ndim - used)
     return items
+
+
+def _list_as_tensor(i: list) -> Tensor:
+    from ._arrays import as_tensor
+
+    tensor = as_tensor(i)
+    return tensor.astype("int64") if tensor.size == 0 else tensor
 
 
 def _is_integer(i: Any) -> bool:

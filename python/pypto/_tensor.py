@@ -336,6 +336,9 @@ class Tensor(_core.TensorHandle):
     def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]:
         return self // other, self % other
 
+    def __rdivmod__(self, other: Any) -> tuple[Tensor, Tensor]:
+        return other // self, other % self
+
     def __round__(self, digits: int | None = None) -> Tensor:
         if not digits:
             return _core.unary("round", self)

@@ -50,6 +50,7 @@ TensorHandle& tensor_handle(nb::handle h);
 Value value_of(nb::handle h);                       // lifts what other traces made; converts arrays
 nb::object dtype_object(DType type);
 DType dtype_of(nb::handle h);
+int64_t integer_of(nb::handle h);                    // an int of 64 bits
 nb::object size_object(const Expr& size);           // int if it is constant
 Expr size_of_object(nb::handle h);                  // int or Size, else TypeError
 Shape shape_of_object(nb::handle h);                // a sequence of them, or one

@@ -53,7 +53,7 @@ bool Entry::bind(const std::vector<Value>& values, nb::handle numbers_given, Siz
       const double v = PyFloat_AsDouble(n.ptr());
       std::memcpy(&bits, &v, sizeof bits);
     } else {
-      bits = nb::cast<int64_t>(n);
+      bits = integer_of(n);
     }
     sizes[numbers[i]] = bits;
   }

@@ -22,6 +22,10 @@ bool is_instance(nb::handle h, const nb::object& type) {
   throw nb::type_error(text.c_str());
 }
 
+bool is_sequence(nb::handle h) { return PyList_Check(h.ptr()) || PyTuple_Check(h.ptr()); }
+
+}  // namespace
+
 int64_t integer_of(nb::handle h) {
   const long long v = PyLong_AsLongLong(h.ptr());
   if (v == -1 && PyErr_Occurred()) {
@@ -33,10 +37,6 @@ int64_t integer_of(nb::handle h) {
   }
   return v;
 }
-
-bool is_sequence(nb::handle h) { return PyList_Check(h.ptr()) || PyTuple_Check(h.ptr()); }
-
-}  // namespace
 
 Hooks& hooks() { return *g_hooks; }
 uint64_t current_trace() { return t_trace; }

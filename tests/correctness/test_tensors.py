@@ -213,6 +213,19 @@ def test_tensors_of_one_element_are_numbers():
         int(pto.asarray(float("inf")))
 
 
+def test_quotient_and_remainder_together():
+    x, y = np.array([7, -7, 5]), np.array([2, 2, -3])
+    for got, want in [(divmod(pto.asarray(x), pto.asarray(y)), divmod(x, y)), (divmod(7, pto.asarray(y)), divmod(7, y))]:
+        np.testing.assert_array_equal([t.numpy() for t in got], want)
+
+
+def test_empty_lists_are_indices():
+    x = pto.ones((2, 3))
+    assert x[[]].shape == (0, 3) and x[:, []].shape == (2, 0) and x[[[]]].shape == (1, 0, 3)
+    x[[]] = 5.0
+    np.testing.assert_array_equal(x.numpy(), np.ones((2, 3)))
+
+
 def test_tensors_are_walked():
     x = pto.asarray([[1, 2], [3, 4], [5, 6]])
     assert len(x) == 3 and [row.tolist() for row in x] == [[1, 2], [3, 4], [5, 6]]

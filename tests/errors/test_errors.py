@@ -27,6 +27,7 @@ def ints(*values):
 
 x = ones(2, 3)
 plus_one = pto.kernel(lambda x: x + 1)
+plus = pto.jit(lambda x, n: x + n)
 SOUND = packed({"w": FLOAT}, bytes(8))
 
 # Per kind: what the user writes, and what the message has, in order.
@@ -185,6 +186,7 @@ TABLE = {
         (lambda: pto.pad(ones(2, dtype="int8"), 1, value=128), r"pad: the integer 128 does not fit the type int8"),
         (lambda: pto.arange(0, float("nan")), r"arange: .*no number of elements"),
         (lambda: pto.arange(0, 1e30), r"arange: .*no number of elements"),
+        (lambda: [plus(x, n) for n in (1, 2, 2**70)], r"does not fit in 64 bits.*1180591620717411303424"),
     ],
     "size": [
         (lambda: pto.zeros((2**40, 2**40)), r"zeros: .*larger than any memory.*2\^56 bytes.*f32\[1099511627776, 1099511627776\]"),
@@ -207,6 +209,8 @@ TABLE = {
         (lambda: x[2**70], r"index 1180591620717411303424 is out of bounds for axis 0 of size 2"),
         (lambda: x.__setitem__((0, 5), 1.0), r"index 5 is out of bounds for axis 1 of size 3"),
         (lambda: x["a"], r"index: this is not an index.*got: 'a'"),
+        (lambda: x[[0, [1]]], r"asarray: the nested list is ragged"),
+        (lambda: x[[0.5]], r"index: an index must be integers or bools.*got: float32"),
         (lambda: x[1.5], r"index: a float is not an index.*got: 1.5"),
         (lambda: x[::0], r"index: a slice's step is 0"),
         (lambda: x[np.array([True, False, True])], r"index: the mask has another shape.*\(3,\)"),
