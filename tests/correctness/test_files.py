@@ -54,10 +54,10 @@ def test_mapped_tensors_read_the_file_where_it_is(path):
     pto.save(path, {"a": want, "flags": want > 5})
     tracemalloc.start()
     loaded = pto.load(path, mapped=True)
-    assert tracemalloc.get_traced_memory()[1] < 2 * want.size   # of the data only the bools are copied
+    assert tracemalloc.get_traced_memory()[1] < 2 * want.size  # of the data only the bools are copied
     tracemalloc.stop()
     again = pto.load(path, mapped=True)
-    pto.save(path, {"a": pto.zeros(3)})   # a new file in the place of the old one, which lives on
+    pto.save(path, {"a": pto.zeros(3)})  # a new file in the place of the old one, which lives on
     loaded["a"] += 1.0
     np.testing.assert_array_equal(again["a"].numpy(), want)
     np.testing.assert_array_equal(loaded["a"].numpy(), want + 1)
@@ -159,3 +159,28 @@ def test_a_sparse_file_whose_end_is_missing_while_it_is_read(path, monkeypatch):
     monkeypatch.setattr(os, "fstat", stat)
     with pytest.raises(pto.Error, match="tensor a is at"):
         pto.load(pathlib.Path(path))
+
+
+def test_files_with_random_damage_are_read_or_refused(path):
+    rng = np.random.default_rng(0)
+    pto.save(path, {"a": pto.ones((2, 3)), "b": pto.arange(4), "c": pto.asarray([True])}, {"k": "v"})
+    sound = path.read_bytes()
+    refused = 0
+    for k in range(1500):
+        content = bytearray(sound)
+        for _ in range(rng.integers(1, 4)):
+            at = int(rng.integers(0, len(content) - 40))  # in the header
+            if k % 3 == 0:
+                content[at] = rng.integers(0, 256)
+            elif k % 3 == 1:
+                content[at] = rng.choice(np.frombuffer(b'0123456789-{}[]",:', np.uint8))
+            else:
+                del content[at : at + int(rng.integers(1, 9))]
+        path.write_bytes(content)
+        try:
+            loaded = pto.load(path)
+        except pto.Error:
+            refused += 1
+            continue
+        assert sum(x.nbytes for x in loaded.values()) <= len(content)
+    assert refused > 1000

@@ -166,10 +166,6 @@ def test_writing_with_masks(compiled):
         x[pto.asarray(rows)] = 7.0
         return x
 
-    def broadcast(x):
-        x[x > 0.5] = pto.arange(5).astype("float32")
-        return x
-
     want = a.copy()
     want[want < 0] = 0
     twice = a.copy()

@@ -350,3 +350,22 @@ def test_sizes_that_overflow_only_when_the_program_runs():
     for n in (2, 2**22):
         with pytest.raises(pto.Error, match="out of memory|larger than any memory"):
             repeated(ones(n))
+
+
+def test_errors_found_later_stand_where_the_operator_was_written():
+    y = pto.take(x, ints(7), axis=0)
+    z = pto.sum(y * 2)
+    with pytest.raises(pto.Error, match="take: index out of range for axis 0 of size 2") as caught:
+        z.numpy()
+    first = test_errors_found_later_stand_where_the_operator_was_written.__code__.co_firstlineno
+    assert (caught.value.file, caught.value.line, caught.value.label) == (__file__, first + 1, "0")
+
+    def block(x, i):
+        x = x + 1
+        return x[i] * 2
+
+    fn = pto.jit(block)
+    assert fn(x, ints(1)).shape == (1, 3)
+    with pytest.raises(pto.Error, match="index out of range for axis 0 of size 2") as caught:
+        fn(x, ints(2)).numpy()
+    assert caught.value.line == block.__code__.co_firstlineno + 2 and "block / index" in str(caught.value)
