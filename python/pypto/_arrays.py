@@ -114,11 +114,10 @@ def as_tensor(x: Any, dtype: Any = None, *, weak: bool = False) -> Any:
         array_dtype(np.asarray(x))
         return x.item()
     if isinstance(x, np.ndarray):
-        if dtype is None:
-            return _tracing.capture_array(x) if _core.current_trace() else from_array(x, copy=True)
-        if as_dtype(dtype).is_integer and array_dtype(x).is_floating:
-            return as_tensor(x).astype(dtype)  # by the rule for casts, which NumPy leaves open
-        return as_tensor(_converted(x, as_dtype(dtype)))
+        if _core.current_trace():
+            captured = _tracing.capture_array(x)
+            return captured if dtype is None else captured.astype(dtype)
+        return _copied(x, None if dtype is None else as_dtype(dtype))
     if hasattr(x, "__dlpack__") and not isinstance(x, np.generic):
         result = from_dlpack(x, copy=True)
         return result if dtype is None else result.astype(dtype)
@@ -144,9 +143,14 @@ def _fitting(array: np.ndarray, dtype: DType) -> np.ndarray:
     return array
 
 
-def _converted(array: np.ndarray, dtype: DType) -> np.ndarray:
+def _copied(array: np.ndarray, dtype: DType | None) -> Tensor:
+    """A tensor of its own with the elements, converted by the rules for casts."""
+    if dtype is None or array.dtype == dtype.numpy:
+        return from_array(array, copy=True)
+    if dtype.is_integer and array_dtype(array).is_floating:  # what NumPy leaves open
+        return from_array(array, copy=True).astype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        return array if array.dtype == dtype.numpy else array.astype(dtype.numpy)
+        return from_array(array.astype(dtype.numpy), copy=True)
 
 
 def _from_numbers(x: Any, dtype: DType | None) -> Tensor:
@@ -172,7 +176,7 @@ def _from_numbers(x: Any, dtype: DType | None) -> Tensor:
         dtype = float32  # Python's floats take the default type
     if dtype is None and array.size == 0 and not isinstance(x, np.generic):
         dtype = float32
-    return as_tensor(array if dtype is None else _fitting(array, dtype), dtype)
+    return _copied(array if dtype is None else _fitting(array, dtype), dtype)
 
 
 def _holds_tensors(x: Any) -> bool:

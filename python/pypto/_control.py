@@ -147,7 +147,7 @@ def foreign(fn: Callable[..., Any], out: Any, *, pure: bool = True, name: str | 
         result = fn(*tensors)
         return [as_tensor(r) for r in (result if isinstance(result, (tuple, list)) else (result,))]
 
-    number = _core.register_foreign(run)
+    registered = _core.register_foreign(run)
 
     @functools.wraps(fn)
     def call(*operands: Any) -> Any:
@@ -155,7 +155,7 @@ def foreign(fn: Callable[..., Any], out: Any, *, pure: bool = True, name: str | 
         specs = out(*tensors) if callable(out) else out
         single = isinstance(specs, TensorSpec)
         listed = [specs] if single else list(specs)
-        results = _core.make_foreign(label, number, pure, tensors, [s.dtype for s in listed], [s.shape for s in listed])
+        results = _core.make_foreign(label, registered, pure, tensors, [s.dtype for s in listed], [s.shape for s in listed])
         return results[0] if single else results
 
     return call

@@ -9,6 +9,7 @@ from ._types import DTypeLike, ShapeLike, TensorLike
 
 Entry: Any
 Executable: Any
+ForeignFunction: Any
 Graph: Any
 Guards: Any
 Memory: Any
@@ -48,7 +49,6 @@ num_threads: Any
 op_table: Any
 promote: Any
 register_foreign: Any
-release_foreign: Any
 set_classes: Any
 set_num_threads: Any
 size_hints: Any

@@ -6,9 +6,11 @@ closure cells and attributes it can read; their values are compared before the t
 
 from __future__ import annotations
 
-import builtins
 import dis
+import itertools
+import operator
 import os
+import struct
 import sys
 import sysconfig
 import types
@@ -23,7 +25,6 @@ from ._trace_names import PACKAGE
 
 _SIMPLE = (bool, int, float, complex, str, bytes, type(None), DType, np.dtype, np.generic)
 _MISSING = object()
-_MAX_ITEMS = 4096
 
 # The standard library and NumPy keep caches in their globals, which are no part of what a function computes.
 _INSTALLED = tuple(sysconfig.get_path(p) + os.sep for p in ("purelib", "platlib"))
@@ -108,22 +109,28 @@ class Recorder:
     def record(self, code: types.CodeType, scope: dict, local: dict) -> None:
         for kind, name, attributes in _chains_of(code):
             if kind == "global":
-                if name not in scope:
-                    # A builtin, unless the user defines a global of that name later.
-                    if hasattr(builtins, name):
-                        continue
+                if name not in scope:  # a builtin, unless a global of that name is defined later
+                    self._absent(scope, name)
                     continue
                 value = scope[name]
                 self._name(scope, name, value, f"global {name}")
             elif name in local:
                 value = local[name]
-                if kind == "cell":
-                    self._free_variable(code, name, value)
+                # A cell itself is found through the function objects (`cells`); what a nested function made
+                # during the trace closes over is made anew by each trace.
+                if kind == "cell" and isinstance(value, types.FunctionType):
+                    self.cells(value)
                 elif isinstance(value, (Tensor, *_SIMPLE)):
                     continue
             else:
                 continue
             self._attributes(value, attributes, name)
+
+    def _absent(self, scope: dict, name: str) -> None:
+        key = (id(scope), name)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.guards.absent(scope, name, f"global {name}")
 
     def cells(self, function: Any) -> None:
         """The closure of the traced function itself, by its cells."""
@@ -143,12 +150,6 @@ class Recorder:
                 self.guards.cell(cell, value, not isinstance(value, _SIMPLE), f"closure variable {name}")
             if isinstance(value, types.FunctionType):
                 self.cells(value)
-
-    def _free_variable(self, code: types.CodeType, name: str, value: Any) -> None:
-        # The cell itself is found through the function objects (`cells`); what a nested function made
-        # during the trace closes over is made anew by each trace.
-        if isinstance(value, types.FunctionType):
-            self.cells(value)
 
     def _attributes(self, value: Any, attributes: tuple[str, ...], path: str) -> None:
         for attribute in attributes:
@@ -182,8 +183,7 @@ class Recorder:
 
         def unchanged() -> bool:
             now = holder.__dict__.get(attribute, _MISSING)
-            same = now is value or (simple and type(now) is type(value) and bool(now == value))
-            return same and attribute not in own
+            return (now is value or (simple and same_value(now, value))) and attribute not in own
 
         self.guards.call(unchanged, path)
 
@@ -204,17 +204,42 @@ class Recorder:
         if key in self._seen:
             return
         self._seen.add(key)
-        then = _snapshot(value)
+        then, items = _snapshot(value), _flat_items(value)
 
         def unchanged() -> bool:
             now = read()
+            if now is value and items is not None and _holds(now, items):
+                return True
             return type(now) is type(value) and _same(_snapshot(now), then)
 
         self.guards.call(unchanged, what)
 
 
+def same_value(a: Any, b: Any) -> bool:
+    """Equal values of one type; 0.0 is not -0.0, and NaN is itself."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return struct.pack("d", a) == struct.pack("d", b)
+    return bool(a == b)
+
+
 def _has_items(value: Any) -> bool:
-    return isinstance(value, (list, tuple, dict, set)) and len(value) <= _MAX_ITEMS
+    return isinstance(value, (list, tuple, dict, set))
+
+
+def _flat_items(value: Any) -> list | None:
+    """The items, if none of them can change by itself: then it is enough that they are the same objects."""
+    if isinstance(value, set):
+        return None
+    items = [*value, *value.values()] if isinstance(value, dict) else list(value)
+    return items if all(isinstance(v, _SIMPLE) for v in items) else None
+
+
+def _holds(value: Any, items: list) -> bool:
+    found = itertools.chain(value, value.values()) if isinstance(value, dict) else value
+    size = 2 * len(value) if isinstance(value, dict) else len(value)
+    return size == len(items) and all(map(operator.is_, found, items))
 
 
 def _snapshot(value: Any, depth: int = 3) -> Any:
@@ -234,4 +259,4 @@ def _same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b))
     if isinstance(a, set) and isinstance(b, set):
         return a == b
-    return isinstance(a, _SIMPLE) and type(a) is type(b) and bool(a == b)
+    return isinstance(a, _SIMPLE) and same_value(a, b)

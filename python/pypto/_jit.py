@@ -14,7 +14,7 @@ from . import _core
 from ._arrays import as_tensor
 from ._dtypes import float32
 from ._errors import Error
-from ._guards import Recorder
+from ._guards import Recorder, same_value
 from ._specs import Parameters, TensorSpec, check_argument, parameters_of
 from ._tensor import Tensor
 from ._trace_names import caller
@@ -24,6 +24,9 @@ from ._trees import Flat, Slot, put_together, take_apart
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
+
+# What one function keeps at most: kinds of arguments, and traces of each kind; the oldest go first.
+_MAX_GROUPS, _MAX_TRACES = 1024, 64
 
 _ALL_TENSORS = [("t",) * n for n in range(32)]
 _KEPT = 64  # traces for one kind of arguments, and kinds of arguments
@@ -50,6 +53,7 @@ class _Group:
         self.entries: list[_Entry] = [instead for e in like.entries if e is entry and instead] if like else []
         self.shapes: list[tuple] = list(like.shapes) if like else []
         self.numbers: list[tuple] = list(like.numbers) if like else []
+        self.keep: list[Any] = like.keep if like else []  # what the skeleton knows by its id
 
 
 class Compiled(Generic[P, R]):
@@ -123,6 +127,7 @@ class Compiled(Generic[P, R]):
             if len(self._groups) >= _KEPT:
                 self._groups.pop(next(iter(self._groups)), None)
             group = self._groups[key] = _Group()
+            group.keep = flat.keep
         why = None
         for entry in group.entries:  # the newest first, whose reason counts
             numbers = self._run_time_numbers(entry, flat.numbers)
@@ -157,8 +162,8 @@ class Compiled(Generic[P, R]):
         for static, n in zip(entry.static_numbers, numbers):
             if static is None:
                 run_time.append(n)
-            elif static != n or type(static) is not type(n) or (n == 0 and str(static) != str(n)):
-                return None  # -0.0 is another number than 0.0
+            elif not same_value(static, n):
+                return None
         return run_time
 
     # --- traces -------------------------------------------------------------------------------------
@@ -172,7 +177,10 @@ class Compiled(Generic[P, R]):
         # What the calls have been so far is kept when the function has been traced without an error.
         seen = [*group.shapes, tuple(t.shape for t in flat.tensors)]
         seen_numbers = [*group.numbers, tuple(flat.numbers)]
-        dynamic = [len({(type(v), v) for v in values}) > 1 for values in zip(*seen_numbers)] if flat.numbers else []
+        dynamic = [
+            any(not same_value(v, values[0]) for v in values) and (isinstance(values[-1], float) or abs(values[-1]) < 2**63)
+            for values in zip(*seen_numbers)
+        ]
         names = flat.names or self._parameters.names
         tracer = Tracer()
         with tracer:
@@ -182,21 +190,21 @@ class Compiled(Generic[P, R]):
                 for i, (t, shape) in enumerate(zip(flat.tensors, shapes))
             ]
             tensors = [tensors[i] for i in same] or tensors
-            numbers, symbols, floats = [], [], []
+            numbers, symbols, signs = [], [], []
             for i, n in enumerate(flat.numbers):
                 if not dynamic[i]:
                     numbers.append(n)
                     continue
                 symbols.append(tracer.fresh_name(f"n{i}"))
-                floats.append(isinstance(n, float))
-                numbers.append((tracer.core.number if floats[-1] else tracer.core.size)(symbols[-1], n))
+                signs.append(None if isinstance(n, float) else n < 0)
+                numbers.append((tracer.core.number if signs[-1] is None else tracer.core.integer)(symbols[-1], n))
             if skeleton and all(s == "t" for s in skeleton):
                 call_args, call_kwargs = tensors, {}
             else:
                 ts, ns = iter(tensors), iter(numbers)
                 call_args = [flat.rebuild(s, ts, ns) for s in (skeleton[0] if skeleton else ())]
                 call_kwargs = {k: flat.rebuild(s, ts, ns) for k, s in (skeleton[1] if skeleton else ())}
-            entry = self._build(tracer, call_args, call_kwargs, symbols, floats)
+            entry = self._build(tracer, call_args, call_kwargs, symbols, signs)
         entry.static_numbers = tuple(None if d else n for d, n in zip(dynamic, flat.numbers))
         group.entries.insert(0, entry)
         del group.entries[_KEPT:]
@@ -204,8 +212,9 @@ class Compiled(Generic[P, R]):
         self.reasons.append(reason)
         return entry
 
-    def _build(self, tracer: Tracer, args: Any, kwargs: Any, symbols: list[str], floats: list[bool]) -> _Entry:
-        """Runs the function inside the trace and compiles its graph."""
+    def _build(self, tracer: Tracer, args: Any, kwargs: Any, symbols: list[str], signs: list[bool | None]) -> _Entry:
+        """Runs the function inside the trace and compiles its graph. `signs` tells which of the run-time
+        numbers are negative ints, with None for floats."""
         recorder = Recorder()
         plain = getattr(self._fn, "__func__", self._fn)
         if hasattr(plain, "__code__"):
@@ -228,7 +237,8 @@ class Compiled(Generic[P, R]):
             executable,
             tracer.captured,
             symbols,
-            floats,
+            [sign is None for sign in signs],
+            [bool(sign) for sign in signs],
             len(results) + len(written),
             [handle for handle, _ in tracer.written.values()],
         )
@@ -277,7 +287,7 @@ class Compiled(Generic[P, R]):
         if why is None:
             if not group.entries:
                 why = "the first call with these kinds of arguments" if self.reasons else "the first call"
-            elif group.numbers and flat.numbers and tuple(flat.numbers) not in group.numbers:
+            elif flat.numbers and not any(all(map(same_value, flat.numbers, seen)) for seen in group.numbers):
                 why = "a number has a new value"
             else:
                 why = "sizes or element types are new: " + ", ".join(t._type_text for t in flat.tensors)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
 from . import _core
 from ._arrays import as_tensor
+from ._errors import Error
+from ._module import Module
 from ._tensor import Tensor
+from ._trace_names import caller
 
 
 def map_leaves(f: Callable[[Any], Any], x: Any) -> Any:
@@ -69,7 +73,11 @@ def same_form(a: Any, b: Any) -> bool:
 
 
 class Flat:
-    """A call's arguments taken apart: tensors, numbers, and the rest as a hashable skeleton."""
+    """A call's arguments taken apart: tensors, numbers, and the rest as a hashable skeleton.
+
+    Containers, and dataclasses that compare by value, stand for what they hold; other objects for
+    themselves, and `keep` has those that the skeleton does not keep alive.
+    """
 
     __slots__ = ("tensors", "numbers", "names", "keep")
 
@@ -91,20 +99,29 @@ class Flat:
             return "f" if kind is float else "i"
         if x is None or kind in (bool, str, bytes):
             return ("s", kind.__name__, x)
-        if kind in (tuple, list):
-            return (kind.__name__, *[self.add(v, f"{name}_{i}") for i, v in enumerate(x)])
-        if kind is dict:
-            return ("dict", *[(k, self.add(v, f"{name}_{k}")) for k, v in x.items()])
-        if isinstance(x, tuple) and hasattr(x, "_fields"):
-            return ("named", kind, *[self.add(v, f"{name}_{f}") for f, v in zip(kind._fields, x)])  # type: ignore[attr-defined]
-        if isinstance(x, (np.ndarray, np.generic)) or (hasattr(x, "__dlpack__") and not isinstance(x, Tensor)):
+        if isinstance(x, (tuple, list)):
+            return ("named" if hasattr(x, "_fields") else "items", kind, *[self.add(v, f"{name}_{i}") for i, v in enumerate(x)])
+        if isinstance(x, dict):
+            return ("dict", kind, *[(k, self.add(v, f"{name}_{k}")) for k, v in x.items()])
+        if isinstance(x, set):
+            return ("set", kind, frozenset(x))
+        if isinstance(x, (np.ndarray, np.generic)) or hasattr(x, "__dlpack__"):
             return self.add(as_tensor(x), name)
-        self.keep.append(x)
-        try:
+        if kind.__hash__ is not None:
             hash(x)
-        except TypeError:
-            return ("o", id(x))
-        return ("h", x)
+            return ("h", kind, x)
+        if dataclasses.is_dataclass(x) and not isinstance(x, Module):
+            fields = dict.fromkeys([f.name for f in dataclasses.fields(x)] + list(getattr(x, "__dict__", ())))
+            return ("fields", kind, *[(f, self.add(getattr(x, f), f"{name}_{f}")) for f in fields])
+        if isinstance(x, Collection):
+            raise Error(
+                f"changes of {name} would not be noticed; pass a list, a tuple, a dict or a set instead",
+                op="jit",
+                got=kind.__name__,
+                **caller(),
+            )
+        self.keep.append(x)
+        return ("o", id(x))
 
     def rebuild(self, skeleton: Any, tensors: Any, numbers: Any) -> Any:
         """The argument with other tensors and numbers (iterators) in their places."""
@@ -115,13 +132,27 @@ class Flat:
         tag = skeleton[0]
         if tag == "s":
             return skeleton[2]
-        if tag in ("tuple", "list"):
-            items = [self.rebuild(s, tensors, numbers) for s in skeleton[1:]]
-            return items if tag == "list" else tuple(items)
+        if tag in ("items", "named"):
+            items = [self.rebuild(part, tensors, numbers) for part in skeleton[2:]]
+            if tag == "named":
+                return skeleton[1](*items)
+            if issubclass(skeleton[1], tuple):
+                return tuple.__new__(skeleton[1], items)
+            made = skeleton[1].__new__(skeleton[1])
+            made.extend(items)
+            return made
         if tag == "dict":
-            return {k: self.rebuild(s, tensors, numbers) for k, s in skeleton[1:]}
-        if tag == "named":
-            return skeleton[1](*[self.rebuild(s, tensors, numbers) for s in skeleton[2:]])
+            made = skeleton[1].__new__(skeleton[1])
+            for key, part in skeleton[2:]:
+                made[key] = self.rebuild(part, tensors, numbers)
+            return made
+        if tag == "set":
+            return skeleton[1](skeleton[2])
+        if tag == "fields":
+            made = object.__new__(skeleton[1])
+            for field, part in skeleton[2:]:
+                object.__setattr__(made, field, self.rebuild(part, tensors, numbers))
+            return made
         if tag == "h":
-            return skeleton[1]
+            return skeleton[2]
         return next(x for x in self.keep if id(x) == skeleton[1])

@@ -53,6 +53,7 @@ bool is_number(const Node& node) { return !node.has_data() && node.row()->name =
 // All but the numbers of the program (the values of the row full), which are listed apart.
 Structure structure_of(const Piece& piece, std::vector<BufferPtr>& data, std::vector<Scalar>& numbers) {
   Structure s;
+  s.add(piece.nodes.size());
   std::unordered_map<const Node*, uint64_t> number;
   for (const auto& node : piece.nodes) {
     number.emplace(node.get(), number.size());
@@ -80,6 +81,7 @@ Structure structure_of(const Piece& piece, std::vector<BufferPtr>& data, std::ve
     s.add(node->attrs() ? hash_attrs(*node->attrs()) : 0);
     if (node->attrs()) s.attrs.push_back(node->attrs());
     s.add(node->loc().id());
+    s.add(node->inputs().size());
     for (const auto& v : node->inputs()) {
       s.add(number.at(v.node.get()));
       s.add(static_cast<uint64_t>(v.index));
@@ -281,6 +283,7 @@ void materialise(const Values& values) {
       cache().insert(structure, executable);
     }
     const auto results = executable->run(data);
+    PTO_CHECK(results.size() == piece.outputs.size(), "materialise", "a program of another graph was found");
     const std::lock_guard lock(g_nodes);
     size_t next = 0;
     for (size_t i = 0; i < piece.outputs.size(); i = next) {

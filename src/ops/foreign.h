@@ -15,6 +15,7 @@ struct ForeignAttrs : AttrsOf<ForeignAttrs> {
   std::vector<std::string> dtypes;
   std::vector<int64_t> ranks;
   Exprs sizes;
+  std::shared_ptr<const void> registration;  // keeps `function` registered; no part of the text
   void visit(AttrVisitor& v) override {
     v.field("name", name);
     v.field("function", function);

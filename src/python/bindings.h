@@ -47,6 +47,7 @@ nb::object wrap_outside(Value value);               // a Tensor of no trace: it 
 nb::object wrap_all(const Values& values, bool single);
 bool is_tensor(nb::handle h);
 TensorHandle& tensor_handle(nb::handle h);
+int64_t integer_of(nb::handle h);                    // a Python int; an error if it does not fit in 64 bits
 Value value_of(nb::handle h);                       // lifts what other traces made; converts arrays
 nb::object dtype_object(DType type);
 DType dtype_of(nb::handle h);

@@ -5,7 +5,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <bit>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "api/session.h"
 #include "expr/eval.h"
@@ -20,7 +23,8 @@ struct Entry {
   ExecutableHandle executable;
   nb::object captured;            // list of Tensors, read at each call
   std::vector<Symbol> numbers;    // symbols of the call's run-time scalars
-  std::vector<bool> floats;       // which of them are floats
+  std::vector<bool> floats;       // which of them are floats: the symbol has their bits
+  std::vector<bool> negative;     // which are negative ints: the symbol, which is never negative, has -n
   int64_t results = 0;            // outputs that the function returns; the rest is state
   nb::object state;               // list of Tensors that the remaining outputs are assigned to
 
@@ -54,6 +58,8 @@ bool Entry::bind(const std::vector<Value>& values, nb::handle numbers_given, Siz
       std::memcpy(&bits, &v, sizeof bits);
     } else {
       bits = integer_of(n);
+      if ((bits < 0) != negative[i] || bits == std::numeric_limits<int64_t>::min()) return false;
+      bits = std::abs(bits);
     }
     sizes[numbers[i]] = bits;
   }
@@ -94,6 +100,10 @@ class Guards {
   void cell(nb::object where, nb::object expected, bool identity, std::string what) {
     entries_.push_back({where, {}, expected, identity ? CellIdentity : CellEqual, std::move(what)});
   }
+  // The dictionary has no such name.
+  void absent(nb::dict where, nb::object key, std::string what) {
+    entries_.push_back({where, key, {}, Absent, std::move(what)});
+  }
   void call(nb::object check, std::string what) { entries_.push_back({check, {}, {}, Call, std::move(what)}); }
   size_t size() const { return entries_.size(); }
 
@@ -105,7 +115,7 @@ class Guards {
   }
 
  private:
-  enum Kind { Identity, Equal, CellIdentity, CellEqual, Call };
+  enum Kind { Identity, Equal, Absent, CellIdentity, CellEqual, Call };
   struct Guard {
     nb::object where, key, expected;
     Kind kind;
@@ -114,10 +124,12 @@ class Guards {
 
   static bool holds(const Guard& g) {
     if (g.kind == Call) return nb::cast<bool>(g.where());
-    PyObject* now = g.kind == Identity || g.kind == Equal ? PyDict_GetItemWithError(g.where.ptr(), g.key.ptr())
-                                                          : PyCell_GET(g.where.ptr());
+    PyObject* now = g.kind == CellIdentity || g.kind == CellEqual ? PyCell_GET(g.where.ptr())
+                                                                  : PyDict_GetItemWithError(g.where.ptr(), g.key.ptr());
     if (now == g.expected.ptr()) return true;
-    if (!now || g.kind == Identity || g.kind == CellIdentity || Py_TYPE(now) != Py_TYPE(g.expected.ptr())) return false;
+    if (!now || g.kind == Identity || g.kind == Absent || g.kind == CellIdentity || Py_TYPE(now) != Py_TYPE(g.expected.ptr())) return false;
+    if (PyFloat_Check(now))  // 0.0 is not -0.0, and NaN is itself
+      return std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(now)) == std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(g.expected.ptr()));
     const int equal = PyObject_RichCompareBool(now, g.expected.ptr(), Py_EQ);
     if (equal < 0) throw nb::python_error();
     return equal;
@@ -159,6 +171,7 @@ void bind_calls(nb::module_& m) {
       .def("name", &Guards::name, nb::arg("where"), nb::arg("key"), nb::arg("expected").none(), nb::arg("identity"),
            nb::arg("what"))
       .def("cell", &Guards::cell, nb::arg("where"), nb::arg("expected").none(), nb::arg("identity"), nb::arg("what"))
+      .def("absent", &Guards::absent)
       .def("call", &Guards::call)
       .def("__len__", &Guards::size)
       .def("changed", [](const Guards& g) -> nb::object {
@@ -168,8 +181,9 @@ void bind_calls(nb::module_& m) {
   nb::class_<Entry>(m, "Entry")
       .def("__init__",
            [](Entry* e, const GraphHandle& graph, const ExecutableHandle& executable, nb::list captured,
-              std::vector<std::string> numbers, std::vector<bool> floats, int64_t results, nb::list state) {
-             new (e) Entry{graph, executable, captured, {}, floats, results, state};
+              std::vector<std::string> numbers, std::vector<bool> floats, std::vector<bool> negative,
+              int64_t results, nb::list state) {
+             new (e) Entry{graph, executable, captured, {}, floats, negative, results, state};
              for (const auto& n : numbers) e->numbers.emplace_back(n);
            })
       .def_ro("graph", &Entry::graph)

@@ -112,7 +112,8 @@ nb::object to_capsule(nb::handle tensor, bool versioned, bool copy) {
   {
     const nb::gil_scoped_release release;
     buffer = data_of(value);
-    buffer = copy ? copied(buffer) : packed(buffer);
+    // Consumers of the older capsules know no read-only memory.
+    buffer = copy || !versioned ? copied(buffer) : packed(buffer);
   }
   PyObject* capsule;
   if (versioned) {
@@ -156,15 +157,10 @@ std::shared_ptr<Managed> take_over(nb::handle capsule, const char* name, const c
           }};
 }
 
-// A buffer at an address that is not a multiple of the element's size is packed by kernels never;
-// it is copied here.
-BufferPtr aligned(BufferPtr buffer) {
+// Kernels read row-major memory at multiples of the element's size.
+BufferPtr aligned(const BufferPtr& buffer) {
   const bool fits = reinterpret_cast<uintptr_t>(buffer->data) % size_of(buffer->dtype) == 0;
-  if (fits && buffer->contiguous()) return buffer;
-  if (fits) return packed(buffer);
-  if (!buffer->contiguous())
-    throw Error({.op = "from_dlpack", .message = "the tensor is neither aligned nor contiguous", .loc = caller_loc()});
-  return copied(buffer);
+  return fits && buffer->contiguous() ? buffer : copied(buffer);
 }
 
 nb::object from_capsule(nb::handle capsule, bool copy) {
@@ -181,8 +177,7 @@ nb::object from_capsule(nb::handle capsule, bool copy) {
     throw Error("from_dlpack", "this is not a DLPack capsule, or it was used already", caller_loc());
   }
   const AtCaller at;
-  buffer = copy ? copied(buffer) : aligned(std::move(buffer));
-  return wrap_outside(make_data(std::move(buffer), current_loc()));
+  return wrap_outside(make_data(copy ? copied(buffer) : aligned(buffer), current_loc()));
 }
 
 // --- memory by address ------------------------------------------------------------------------------
@@ -205,15 +200,9 @@ nb::object from_memory(uintptr_t address, nb::handle dtype, std::vector<int64_t>
   buffer->strides = std::move(strides);
   buffer->data = reinterpret_cast<void*>(address);
   buffer->read_only = read_only;
-  BufferPtr result;
-  if (copy) {
-    result = copied(buffer);
-  } else {
-    buffer->owner = keep(std::move(owner));
-    result = aligned(buffer);
-  }
+  if (!copy) buffer->owner = keep(std::move(owner));
   const AtCaller at;
-  return wrap_outside(make_data(result, current_loc()));
+  return wrap_outside(make_data(copy ? copied(buffer) : aligned(buffer), current_loc()));
 }
 
 // The native types that have a letter of their own in the buffer protocol.
@@ -246,16 +235,16 @@ nb::object from_plain_array(nb::handle array) {
   const std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> release(&view, PyBuffer_Release);
   const auto dtype = dtype_from_format(view.format, view.itemsize);
   if (!dtype) return nb::none();
-  Buffer given;
-  given.dtype = *dtype;
-  given.shape.assign(view.shape, view.shape + view.ndim);
+  const auto given = std::make_shared<Buffer>();
+  given->dtype = *dtype;
+  given->shape.assign(view.shape, view.shape + view.ndim);
   for (int d = 0; d < view.ndim; d++) {
     if (view.strides[d] % view.itemsize != 0) return nb::none();
-    given.strides.push_back(view.strides[d] / view.itemsize);
+    given->strides.push_back(view.strides[d] / view.itemsize);
   }
-  given.data = view.buf;
+  given->data = view.buf;
   const AtCaller at;
-  return wrap_outside(make_data(copied(std::make_shared<Buffer>(std::move(given))), current_loc()));
+  return wrap_outside(make_data(copied(given), current_loc()));
 }
 
 // Memory that Python looks into; the buffer lives as long as this object.

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdlib>
 #include <unordered_set>
 
 #include "api/session.h"
@@ -42,6 +43,13 @@ nb::object add_size(TraceHandle& t, const std::string& name, int64_t hint) {
   const Symbol symbol(name);
   t.sizes.hints[symbol] = hint;
   return nb::cast(SizeHandle{var(symbol)});
+}
+
+// An int that is known at run time only. Symbols are never negative: a negative int is one with a minus.
+nb::object add_integer(TraceHandle& t, const std::string& name, int64_t hint) {
+  const Symbol symbol(name);
+  t.sizes.hints[symbol] = std::abs(hint);
+  return nb::cast(SizeHandle{hint < 0 ? make(Op::Neg, {var(symbol)}) : var(symbol)});
 }
 
 // A size symbol without a value: what operations need of it is assumed, and becomes a guard.
@@ -126,13 +134,19 @@ struct PythonFunction {
   nb::object callable;
 };
 
-int64_t register_python(nb::object callable) {
+// A function stays registered as long as this, or a graph or program that calls it.
+struct ForeignHandle {
+  int64_t number;
+  std::shared_ptr<const void> registration;
+};
+
+ForeignHandle register_python(nb::object callable) {
   std::shared_ptr<PythonFunction> held(new PythonFunction{std::move(callable)}, [](PythonFunction* f) {
     if (!Py_IsInitialized()) return;
     const nb::gil_scoped_acquire gil;
     delete f;
   });
-  return register_foreign([held](const std::vector<BufferPtr>& inputs) {
+  const int64_t number = register_foreign([held](const std::vector<BufferPtr>& inputs) {
     const nb::gil_scoped_acquire gil;
     const uint64_t trace = current_trace();
     set_current_trace(0);
@@ -145,14 +159,16 @@ int64_t register_python(nb::object callable) {
     nb::object results = held->callable(*nb::tuple(args));
     return buffers_of(results);
   });
+  return {number, std::shared_ptr<const void>(nullptr, [number](const void*) { release_foreign(number); })};
 }
 
-nb::object make_foreign(const std::string& name, int64_t function, bool pure, nb::handle operands, nb::handle dtypes,
+nb::object make_foreign(const std::string& name, const ForeignHandle& function, bool pure, nb::handle operands, nb::handle dtypes,
                         nb::handle shapes) {
   const AtCaller at;
   auto attrs = std::make_shared<ForeignAttrs>();
   attrs->name = name;
-  attrs->function = function;
+  attrs->function = function.number;
+  attrs->registration = function.registration;
   attrs->pure = pure;
   for (size_t i = 0; i < nb::len(dtypes); i++)
     attrs->add_result({dtype_of(dtypes[i]), shape_of_object(shapes[i])});
@@ -211,6 +227,7 @@ void bind_graphs(nb::module_& m) {
       .def("input", &add_input)
       .def("size", &add_size)
       .def("symbol", &add_symbol)
+      .def("integer", &add_integer)
       .def("number", &add_number)
       // Hints of the trace around this one hold inside too.
       .def("inherit", [](TraceHandle& t, const TraceHandle& outer) {
@@ -230,8 +247,8 @@ void bind_graphs(nb::module_& m) {
                         const GraphHandle& body) {
     return make_scan(operands, carries, sequences, length, reverse, body.graph);
   });
+  nb::class_<ForeignHandle>(m, "ForeignFunction");
   m.def("register_foreign", &register_python);
-  m.def("release_foreign", &release_foreign);
   m.def("make_foreign", &make_foreign);
 
   nb::class_<NameScope>(m, "NameScope")

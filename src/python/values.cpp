@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "expr/eval.h"
+
 namespace pto::python {
 namespace {
 
@@ -172,18 +174,17 @@ namespace {
 Scalar specialise(const Expr& e) {
   if (e.is_const()) return e.value();
   const Sizes& hints = size_context().hints;
-  Substitution known;
-  for (const auto& [symbol, value] : hints) known.emplace(symbol, Expr(value));
-  const Expr value = simplify(substitute(e, known));
-  if (!value.is_const())
+  if (!is_bound(e, hints))
     throw Error({.op = "int",
                  .message = "the size " + to_text(e) + " has no value here",
                  .loc = caller_loc()});
   const bool same_bits = is_float(e.type());
   const Expr now = same_bits ? bitcast(DType::I64, e) : e;
-  const Expr then = same_bits ? Expr(static_cast<int64_t>(value.value().bits)) : value;
-  size_context().guards.push_back(equal(now, then));
-  return value.value();
+  EvalEnv env;
+  env.var = [&](Symbol s) { return Scalar::from_int(DType::I64, hints.at(s)); };
+  const Scalar value = eval_scalar(e, env);
+  size_context().guards.push_back(equal(now, same_bits ? Expr(static_cast<int64_t>(value.bits)) : Expr(value)));
+  return value;
 }
 
 // Lists of ints, sizes, strings or tensors; nested lists of numbers where a tensor is expected.
@@ -322,15 +323,6 @@ nb::object specialised_number(const Expr& e) {
 
 Expr divide(const Expr& a, const Expr& b) { return as_type(a, DType::F64) / as_type(b, DType::F64); }
 
-Expr power(const Expr& a, const Expr& b) {
-  if (b.is_const() && !is_float(b.type()) && b.as_int() >= 0 && b.as_int() <= 16) {
-    Expr result = 1;
-    for (int64_t i = 0; i < b.as_int(); i++) result = result * a;
-    return result;
-  }
-  return make(Op::Pow, {as_type(a, DType::F64), as_type(b, DType::F64)});
-}
-
 #define PTO_SIZE_BINARY(name, expr)                                                                   \
   .def("__" name "__", [](nb::handle x, nb::handle y) {                                                \
     return size_binary(x, y, [](const Expr& a, const Expr& b) -> Expr { return expr; });               \
@@ -339,22 +331,56 @@ Expr power(const Expr& a, const Expr& b) {
     return size_binary(x, y, [](const Expr& a, const Expr& b) -> Expr { return expr; });               \
   })
 
+// A number as Python's own, fixed if it is symbolic.
+nb::object fixed(nb::handle x) {
+  return nb::isinstance<SizeHandle>(x) ? specialised_number(nb::inst_ptr<SizeHandle>(x)->expr) : nb::borrow(x);
+}
+
+nb::object checked(PyObject* result) {
+  if (!result) throw nb::python_error();
+  return nb::steal(result);
+}
+
+// Small powers are products; other powers of ints are ints or floats by their sign, and fix the value.
+nb::object size_power(nb::handle x, nb::handle y) {
+  Expr a, b;
+  if (!to_scalar_expr(x, a) || !to_scalar_expr(y, b)) return nb::borrow(Py_NotImplemented);
+  if (b.is_const() && !is_float(b.type()) && b.as_int() >= 0 && b.as_int() <= 16) {
+    Expr result = as_type(Expr(1), a.type());
+    for (int64_t i = 0; i < b.as_int(); i++) result = result * a;
+    return size_object(simplify(result));
+  }
+  if (!is_float(a.type()) && !is_float(b.type()))
+    return checked(PyNumber_Power(fixed(x).ptr(), fixed(y).ptr(), Py_None));
+  return size_object(simplify(make(Op::Pow, {as_type(a, DType::F64), as_type(b, DType::F64)})));
+}
+
+// What has no symbolic form fixes the value.
+#define PTO_SIZE_FIXED(name, call)                                                                    \
+  .def("__" name "__", [](nb::handle a, nb::handle b) {                                                \
+    const nb::object left = fixed(a), right = fixed(b);                                                \
+    PyObject *x = left.ptr(), *y = right.ptr();                                                        \
+    return checked(call);                                                                              \
+  })                                                                                                  \
+  .def("__r" name "__", [](nb::handle b, nb::handle a) {                                               \
+    const nb::object left = fixed(a), right = fixed(b);                                                \
+    PyObject *x = left.ptr(), *y = right.ptr();                                                        \
+    return checked(call);                                                                              \
+  })
+
 void bind_size(nb::module_& m) {
   nb::class_<SizeHandle>(m, "Size",
                          "A symbolic number: a size of a tensor, or a Python scalar that is known at run time "
-                         "only. Arithmetic stays symbolic, a comparison adds a guard, and int(), range() and "
-                         "float() fix the value.")
+                         "only. Arithmetic stays symbolic, a comparison adds a guard; int(), range(), float(), "
+                         "str(), hash() and bit operations fix the value.")
       PTO_SIZE_BINARY("add", a + b)
       PTO_SIZE_BINARY("sub", a - b)
       PTO_SIZE_BINARY("mul", a * b)
       PTO_SIZE_BINARY("floordiv", floordiv(a, b))
       PTO_SIZE_BINARY("mod", mod(a, b))
       PTO_SIZE_BINARY("truediv", divide(a, b))
-      .def("__pow__", [](nb::handle x, nb::handle y) {
-        Expr a, b;
-        if (!to_scalar_expr(x, a) || !to_scalar_expr(y, b)) return nb::borrow(Py_NotImplemented);
-        return size_object(simplify(power(a, b)));
-      })
+      .def("__pow__", &size_power)
+      .def("__rpow__", [](nb::handle y, nb::handle x) { return size_power(x, y); })
       .def("__neg__", [](const SizeHandle& s) { return size_object(simplify(make(Op::Neg, {s.expr}))); })
       .def("__abs__", [](const SizeHandle& s) { return size_object(simplify(make(Op::Abs, {s.expr}))); })
       .def("__eq__", [](nb::handle x, nb::handle y) { return size_compare(x, y, equal); })
@@ -374,7 +400,21 @@ void bind_size(nb::module_& m) {
       .def("__bool__", [](nb::handle x) {
         return nb::cast<bool>(size_compare(x, nb::int_(0), equal, true));
       })
-      .def("__hash__", [](const SizeHandle& s) { return static_cast<Py_hash_t>(s.expr.hash() >> 1); })
+      .def("__hash__", [](const SizeHandle& s) { return PyObject_Hash(specialised_number(s.expr).ptr()); })
+      .def("__str__", [](const SizeHandle& s) { return nb::str(specialised_number(s.expr)); })
+      .def("__format__", [](const SizeHandle& s, nb::handle spec) {
+        return checked(PyObject_Format(specialised_number(s.expr).ptr(), spec.ptr()));
+      })
+      PTO_SIZE_FIXED("divmod", PyNumber_Divmod(x, y))
+      PTO_SIZE_FIXED("lshift", PyNumber_Lshift(x, y))
+      PTO_SIZE_FIXED("rshift", PyNumber_Rshift(x, y))
+      PTO_SIZE_FIXED("and", PyNumber_And(x, y))
+      PTO_SIZE_FIXED("or", PyNumber_Or(x, y))
+      PTO_SIZE_FIXED("xor", PyNumber_Xor(x, y))
+      .def("__round__", [](const SizeHandle& s, nb::args digits) {
+        return nb::object(specialised_number(s.expr).attr("__round__")(*digits));
+      })
+      .def("__invert__", [](const SizeHandle& s) { return checked(PyNumber_Invert(specialised_number(s.expr).ptr())); })
       .def("__int__", [](const SizeHandle& s) { return specialise(s.expr).to_int(); })
       .def("__index__", [](const SizeHandle& s) {
         if (is_float(s.expr.type())) throw nb::type_error("a float is not an index");
