@@ -139,7 +139,8 @@ def foreign(fn: Callable[..., Any], out: Any, *, pure: bool = True, name: str | 
     """An operator that calls a Python function on tensors when it runs.
 
     `out` is the type of the result, ``pypto.spec(shape, dtype)``, or a tuple of them, or a function from
-    the operands to these. Calls to a pure function may be merged, or dropped where unused.
+    the operands to these. Calls to a pure function may be merged, or dropped where unused. A function that
+    is not pure runs once for each call, used or not: at once, or whenever the compiled function around it does.
     """
     label = name or getattr(fn, "__name__", "foreign")
 

@@ -48,6 +48,24 @@ def _list_as_tensor(i: list) -> Tensor:
     return tensor.astype("int64") if tensor.size == 0 else tensor
 
 
+def _parted(index: Any) -> bool:
+    """Whether an ellipsis stands between index arrays. NumPy counts it even where it stands for no axes:
+    the arrays' axes then come first."""
+    items = index if isinstance(index, tuple) else (index,)
+    at = next((k for k, i in enumerate(items) if i is Ellipsis), None)
+    if at is None or not any(isinstance(i, (Tensor, np.ndarray, list)) for i in items):
+        return False
+
+    def some(part: tuple) -> bool:
+        return any(i is not None and not isinstance(i, slice) for i in part)
+
+    return some(items[:at]) and some(items[at + 1 :])
+
+
+def _neighbours(axes: list) -> bool:
+    return axes[-1] - axes[0] + 1 == len(axes)
+
+
 def _is_integer(i: Any) -> bool:
     return i.dtype.is_integer if isinstance(i, Tensor) else i.dtype.kind in "iu"
 
@@ -193,7 +211,12 @@ def get(x: Tensor, index: Any) -> Tensor:
         result = functions["reshape"](result, tuple(shape))
     if arrays:
         with _core.NameScope("index", True):
-            result = functions["take_nd"](result, [_index_tensor(a) for a in arrays], tuple(axes))
+            tensors = [_index_tensor(a) for a in arrays]
+            result = functions["take_nd"](result, tensors, tuple(axes))
+            if _parted(index) and _neighbours(axes):
+                joint = list(range(axes[0], axes[0] + max(t.ndim for t in tensors)))
+                rest = [d for d in range(result.ndim) if d not in joint]
+                result = functions["transpose"](result, (*joint, *rest))
     return result if result is not x else x._copy()
 
 
@@ -203,8 +226,8 @@ def _index_tensor(a: Any) -> Tensor:
     return as_tensor(a)
 
 
-def put(x: Tensor, index: Any, value: Any) -> Tensor:
-    """x with `value`, broadcast, at index."""
+def put(x: Tensor, index: Any, value: Any, parted: bool = False) -> Tensor:
+    """x with `value`, broadcast, at index; `parted`: index arrays do not count as neighbours."""
     from ._arrays import as_tensor
     from ._functions import functions
 
@@ -224,12 +247,12 @@ def put(x: Tensor, index: Any, value: Any) -> Tensor:
         # New axes are axes of size 1 of the target.
         sizes = iter(x.shape)
         wide = functions["reshape"](x, tuple(1 if i is None else next(sizes) for i in items))
-        written = put(wide, tuple(slice(None) if i is None else i for i in items), value)
+        written = put(wide, tuple(slice(None) if i is None else i for i in items), value, parted or _parted(index))
         return functions["reshape"](written, x.shape)
     starts, after, _ = _plan(x, items)
     if any(not isinstance(a, str) and a is not None for a in after):
         with _core.NameScope("index", True):
-            return _scatter(x, starts, after, value)
+            return _scatter(x, starts, after, value, parted or _parted(index))
     # The shape of x[index], and of the same with every axis of x.
     shown, full, axis = [], [], 0
     for what in after:
@@ -272,7 +295,7 @@ def _fitting(x: Tensor, value: Tensor, shown: list) -> Tensor:
     return value
 
 
-def _scatter(x: Tensor, starts: list, after: list, value: Tensor) -> Tensor:
+def _scatter(x: Tensor, starts: list, after: list, value: Tensor, parted: bool) -> Tensor:
     """Integer arrays for every axis, so that one scatter writes."""
     from ._arrays import as_tensor
     from ._functions import functions
@@ -280,14 +303,14 @@ def _scatter(x: Tensor, starts: list, after: list, value: Tensor) -> Tensor:
     arrays = [a for a in after if not isinstance(a, str)]
     axes = [d for d, a in enumerate(after) if not isinstance(a, str)]
     whole = all(isinstance(a, str) is False or _is_whole([s], (n,)) for a, s, n in zip(after, starts, x.shape))
-    if whole:
+    if whole and not parted:
         return functions["put_nd"](x, [as_tensor(a) for a in arrays], tuple(axes), value)
     # Slices beside arrays: NumPy's order of the result's axes, then every axis by its positions.
     tensors = [as_tensor(a) for a in arrays]
     joint = functions["broadcast_arrays"](*tensors) if len(tensors) > 1 else tensors
     joint = list(joint) if isinstance(joint, (tuple, list)) else [joint]
     rank = joint[0].ndim
-    neighbours = axes[-1] - axes[0] + 1 == len(axes)
+    neighbours = _neighbours(axes) and not parted
     kept = [d for d in range(x.ndim) if d not in axes]
     at = sum(1 for d in kept if d < axes[0]) if neighbours else 0
     total = len(kept) + rank

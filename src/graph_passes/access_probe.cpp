@@ -50,9 +50,12 @@ class Probe : public Emit {
     product_ = false;
     return unknown(accum, point_);
   }
-  Exprs scan(const Monoid& monoid, const Size&, const Expr& at, bool,
+  Exprs scan(const Monoid& monoid, const Size& extent, const Expr& at, bool,
              const std::function<Exprs(const Expr&)>& body) override {
     if (is_axis(at)) out.over.push_back(at.symbol());
+    out.in_order &= extent.is_const(1) || std::any_of(out.axes.begin(), out.axes.end(), [&](const ProbeAxis& a) {
+      return is_axis(at) && a.name == at.symbol() && same(a.extent, extent);
+    });
     body(at);
     return unknowns(monoid.types);
   }

@@ -24,6 +24,7 @@ struct Probed {
   std::vector<OperandRead> reads;
   std::vector<Symbol> over;        // axes that the node folds or scans
   std::vector<ProbeAxis> axes;     // the given ones, and those that had to be added
+  bool in_order = true;            // a scan is read at its own position, along all of its axis
 };
 
 // Element `index` of result `which`. Folded axes are the given ones where their extents fit and the

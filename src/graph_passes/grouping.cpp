@@ -185,7 +185,7 @@ Grouping::Verdict Grouping::may_join(int n, const Wanted& w, const Kernel& k, bo
     case Family::Contraction: return may_contract(w, k);
     case Family::Scan:
       if (w.product || w.guarded || !w.walks || w.indices > 1 || k.folds || k.scans || k.contracts || k.epilogue ||
-          k.joined || !same_set(w.axes, k.own))
+          k.joined || !same_set(w.axes, k.own) || !probe(node, w.results[0], w.requests[0]->index, k.axes).in_order)
         return {false, "running results are read other than in order, each once"};
       return {true, "computed as the running results come"};
     default: return {false, "its reader takes whole tensors"};

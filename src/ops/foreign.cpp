@@ -97,6 +97,17 @@ std::vector<BufferPtr> call_foreign(const ForeignAttrs& attrs, const std::vector
   return results;
 }
 
+Value after(const Value& x, const Values& others) {
+  static const int64_t first = register_foreign([](const std::vector<BufferPtr>& inputs) { return std::vector{inputs[0]}; });
+  auto attrs = std::make_shared<ForeignAttrs>();
+  attrs->name = "after";
+  attrs->function = first;
+  attrs->add_result(x.type());
+  Values operands{x};
+  operands.insert(operands.end(), others.begin(), others.end());
+  return {make_node(row("foreign"), std::move(operands), std::move(attrs), x.node->loc()), 0};
+}
+
 const std::vector<OpRow>& foreign_rows() {
   static const std::vector<OpRow> rows = {
       {.name = "foreign",

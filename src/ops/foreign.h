@@ -34,5 +34,7 @@ void release_foreign(int64_t function);
 // Calls the function, and checks that its results are of the declared types.
 std::vector<BufferPtr> call_foreign(const ForeignAttrs& attrs, const std::vector<BufferPtr>& inputs,
                                     const Sizes& sizes, Loc loc);
+// x, which is there only once the others have been computed.
+Value after(const Value& x, const Values& others);
 
 }  // namespace pto

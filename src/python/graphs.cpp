@@ -7,9 +7,12 @@
 
 #include <cstdlib>
 #include <unordered_set>
+#include <utility>
 
 #include "api/session.h"
 #include "exec/program.h"
+#include "graph_passes/rewrite.h"
+#include "ops/builder.h"
 #include "ops/control.h"
 #include "ops/foreign.h"
 #include "python/executables.h"
@@ -18,15 +21,19 @@
 namespace pto::python {
 namespace {
 
+thread_local TraceHandle* t_entered = nullptr;
+
 void enter(TraceHandle& t) {
   PTO_CHECK(!t.scope, "trace", "a trace is entered twice");
   t.outer = current_trace();
+  t.around = std::exchange(t_entered, &t);
   t.scope = std::make_unique<WithSizeContext>(t.sizes);
   set_current_trace(t.id);
 }
 
 void leave(TraceHandle& t) {
   set_current_trace(t.outer);
+  t_entered = t.around;
   t.scope.reset();
 }
 
@@ -62,7 +69,21 @@ nb::object add_number(TraceHandle& t, const std::string& name, double hint) {
   return nb::cast(SizeHandle{bitcast(DType::F64, var(symbol))});
 }
 
-// `inputs` are tensors in the order wanted, or None: as they were made.
+// Keeps what impure nodes do. Results of a nested graph are its node's, so there the first waits for them.
+void keep_effects(Graph& graph, const Values& effects, bool nested) {
+  if (nested && graph.outputs.empty()) graph.outputs.push_back(full({}, Scalar::from_bool(true)));
+  std::unordered_set<const Node*> reached;
+  for (const auto& node : topological(graph.outputs)) reached.insert(node.get());
+  Values unused;
+  for (const auto& effect : effects)
+    if (!reached.count(effect.node.get())) unused.push_back(effect);
+  if (!nested)
+    graph.outputs.insert(graph.outputs.end(), unused.begin(), unused.end());
+  else if (!unused.empty())
+    graph.outputs[0] = after(graph.outputs[0], unused);
+}
+
+// `inputs` are tensors in the order wanted, which a nested graph has, or None: as they were made.
 GraphPtr finish(TraceHandle& t, nb::handle outputs, const std::string& name, nb::handle inputs) {
   auto graph = std::make_shared<Graph>();
   graph->name = name;
@@ -71,6 +92,7 @@ GraphPtr finish(TraceHandle& t, nb::handle outputs, const std::string& name, nb:
   else
     for (nb::handle input : inputs) graph->inputs.push_back(tensor_handle(input).value.node);
   for (nb::handle output : outputs) graph->outputs.push_back(tensor_handle(output).value);
+  keep_effects(*graph, t.effects, !inputs.is_none());
   std::unordered_set<Expr, ExprHash> seen;
   for (const auto& guard : t.sizes.guards) {
     const Expr simple = simplify(guard);
@@ -94,6 +116,15 @@ nb::object control(const std::string& row, std::shared_ptr<Attrs> attrs, nb::han
   const NodePtr node = make_node(pto::row(row), inputs, std::move(attrs), current_loc());
   Values results;
   for (size_t i = 0; i < node->outputs().size(); i++) results.push_back({node, static_cast<int>(i)});
+  if (!results.empty() && !is_pure(*node)) {
+    if (current_trace() != 0) {
+      PTO_CHECK(t_entered && t_entered->id == current_trace(), "trace", "an effect outside its trace");
+      t_entered->effects.push_back(results[0]);
+    } else {
+      const nb::gil_scoped_release release;
+      materialise(results);
+    }
+  }
   return wrap_all(results, false);
 }
 

@@ -17,7 +17,9 @@ struct TraceHandle {
   uint64_t id = 0;
   SizeContext sizes{};
   std::vector<NodePtr> inputs{};
+  Values effects{};               // of impure nodes: computed whether they are used or not
   uint64_t outer = 0;
+  TraceHandle* around = nullptr;
   std::unique_ptr<WithSizeContext> scope{};
 };
 

@@ -33,7 +33,7 @@ def random_cases(seed, count, new_axes=True):
         if new_axes and rng.random() < 0.4:
             index.insert(rng.integers(0, len(index) + 1), None)
         if rng.random() < 0.3:
-            index.append(Ellipsis)
+            index.insert(rng.integers(0, len(index) + 1), Ellipsis)
         x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
         try:
             x[tuple(index)]
@@ -87,3 +87,16 @@ def test_writes_with_new_axes_and_arrays(seed):
         x = pto.asarray(base)
         x[index] = value
         np.testing.assert_array_equal(x.numpy(), want)
+
+
+@pytest.mark.parametrize(
+    "index", [(slice(None), [0, 1], ..., [0, 1]), (slice(None), 1, ..., [0, 1]), (slice(1, 2), [1, 0], ..., None, 1)]
+)
+def test_an_ellipsis_of_no_axes_parts_index_arrays(index):
+    x = np.arange(8, dtype=np.int32).reshape(2, 2, 2)
+    np.testing.assert_array_equal(pto.asarray(x)[index].numpy(), x[index])
+    values = 100 + np.arange(x[index].size, dtype=np.int32).reshape(x[index].shape)
+    written = pto.asarray(x)
+    written[index] = values
+    x[index] = values
+    np.testing.assert_array_equal(written.numpy(), x)

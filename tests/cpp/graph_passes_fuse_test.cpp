@@ -80,6 +80,21 @@ const FuseCase kCases[] = {
      }},
     {"scan", 1,
      [](GraphCase& c) -> Values { return {mul(call("cumsum", {c.f32("x", {6, 20}), int64_t{1}})[0], 2.0)}; }},
+    {"end_of_scan", 2,
+     [](GraphCase& c) -> Values {
+       const Value y = call("cumsum", {c.f32("x", {6, 20}), int64_t{1}})[0];
+       return {mul(slice(y, {Size(0), Size(19)}, {Size(6), Size(20)}, {1, 1}), 2.0)};
+     }},
+    {"start_of_scan", 2,
+     [](GraphCase& c) -> Values {
+       const Value y = call("cumsum", {c.f32("x", {6, 20}), int64_t{1}})[0];
+       return {mul(slice(y, {Size(0), Size(0)}, {Size(6), Size(6)}, {1, 1}), 2.0)};
+     }},
+    {"row_of_scan", 1,
+     [](GraphCase& c) -> Values {
+       const Value y = call("cumsum", {c.f32("x", {6, 20}), int64_t{1}})[0];
+       return {mul(slice(y, {Size(2), Size(0)}, {Size(3), Size(20)}, {1, 1}), 2.0)};
+     }},
     {"gather", 1,
      [](GraphCase& c) -> Values {
        const Value x = c.f32("x", {3, 20}), i = c.input("i", DType::I64, {Size(7)}, {7});
