@@ -232,7 +232,7 @@ def put(x: Tensor, index: Any, value: Any, parted: bool = False) -> Tensor:
     from ._functions import functions
 
     items = _normalise(x, index)
-    value = as_tensor(value)
+    value = as_tensor(value, x.dtype if isinstance(value, (int, list, tuple)) else None)  # integers must fit
     if value.dtype != x.dtype:
         value = value.astype(x.dtype)
     if len(items) and _is_mask(items[0]) and value.ndim == 0 and all(i == slice(None) for i in items[1:]):

@@ -184,6 +184,8 @@ TABLE = {
         (lambda: pto.full_like(ones(2, dtype="uint8"), -1), r"full_like: the integer -1 does not fit the type uint8"),
         (lambda: ones(2, dtype="int8") + 300, r"add: the integer 300 does not fit the type int8.*i8\[2\]"),
         (lambda: pto.pad(ones(2, dtype="int8"), 1, value=128), r"pad: the integer 128 does not fit the type int8"),
+        (lambda: ones(2, dtype="int8").__setitem__(0, 300), r"the integer 300 does not fit the type int8"),
+        (lambda: ones(2, dtype="uint8").__setitem__(slice(None), [1, -1]), r"the integer -1 does not fit the type uint8"),
         (lambda: pto.arange(0, float("nan")), r"arange: .*no number of elements"),
         (lambda: pto.arange(0, 1e30), r"arange: .*no number of elements"),
         (lambda: [plus(x, n) for n in (1, 2, 2**70)], r"does not fit in 64 bits.*1180591620717411303424"),
