@@ -126,7 +126,7 @@ class Comparison : public Watcher {
     try {
       source.loop ? compare_loop(*source.loop, "loop", fresh, sizes) : compare_kernel(source, fresh, sizes);
     } catch (const InternalError& e) {
-      raise_reproducible(e, text_of(source, options_), run_option(sizes), options_);
+      raise_reproducible(e, text_of(source, options_) + arguments_text(operands_), run_option(sizes), options_);
     }
   }
 
@@ -274,7 +274,7 @@ void compare_levels(const Graph& graph, const Buffers& inputs, const Sizes& extr
       if (const auto it = values.find(value); it != values.end()) comparison.values[buffer] = it->second;
     interpret(program, dense, extra, &comparison);
   } catch (const InternalError& e) {
-    raise_reproducible(e, to_text(graph), run_option(sizes), options);
+    raise_reproducible(e, to_text(graph) + arguments_text(inputs), run_option(sizes), options);
   }
 }
 
@@ -284,7 +284,7 @@ void compare_levels(const Program& program, const Buffers& inputs, const Sizes& 
   try {
     interpret(program, inputs, extra, &comparison);
   } catch (const InternalError& e) {
-    raise_reproducible(e, to_text(program), run_option(extra), options);
+    raise_reproducible(e, to_text(program) + arguments_text(inputs), run_option(extra), options);
   }
 }
 

@@ -6,10 +6,15 @@
 #include <iomanip>
 #include <sstream>
 
+#include "ops/leaf_attrs.h"
+
 namespace pto {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kArgument = "\nargument ";
+constexpr int64_t kMostBytes = 1 << 20;
 
 // In the first of the folders that takes it; empty if none does. Equal texts share a file.
 std::string write_file(const std::string& text, const CompileOptions& options) {
@@ -57,6 +62,34 @@ void raise_reproducible(const InternalError& error, const std::string& text, con
   const std::string path = write_file(file, options);
   if (path.empty()) throw error;
   throw InternalError(error, path, command + " " + path);
+}
+
+std::string arguments_text(const std::vector<BufferPtr>& arguments) {
+  int64_t bytes = 0;
+  for (const auto& b : arguments) bytes += b->bytes();
+  if (bytes > kMostBytes) return "\n# the arguments take " + std::to_string(bytes) + " bytes and are left out\n";
+  std::string text;
+  for (const auto& b : arguments) {
+    ConstantAttrs attrs;
+    attrs.value = packed(b);
+    text += kArgument + attrs_text(attrs);
+  }
+  return text + "\n";
+}
+
+std::vector<BufferPtr> take_arguments(std::string& text) {
+  const size_t line = text.find(kArgument);
+  if (line == text.npos) return {};
+  std::vector<BufferPtr> arguments;
+  Lexer in(text.substr(line), "arguments");
+  text.resize(line + 1);
+  while (!in.done()) {
+    in.expect("argument");
+    ConstantAttrs attrs;
+    parse_attrs(in, attrs);
+    arguments.push_back(attrs.value);
+  }
+  return arguments;
 }
 
 std::string text_of(const KernelSource& source, const CompileOptions& options) {

@@ -14,6 +14,11 @@ namespace pto {
 // The argument that runs it for these sizes.
 std::string run_option(const Sizes& sizes);
 
+// Lines that may follow the text: what it is run on, up to a megabyte, and the way back, which takes them
+// off the text.
+std::string arguments_text(const std::vector<BufferPtr>& arguments);
+std::vector<BufferPtr> take_arguments(std::string& text);
+
 // What was to be compiled, with its schedule if that can be made.
 std::string text_of(const KernelSource& source, const CompileOptions& options);
 

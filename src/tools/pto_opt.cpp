@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "exec/executable.h"
 #include "exec/listing.h"
+#include "exec/reproducer.h"
 #include "graph_passes/pipeline.h"
 #include "loop_passes/pipeline.h"
 
@@ -21,7 +22,7 @@ constexpr const char* kUsage =
     "  --target        for which target; none: this machine\n"
     "  --sizes         sizes that choose schedules, and the shapes for --run; others are 64\n"
     "  --without       leave these passes out (of --to and --run)\n"
-    "  --run           compile, run on inputs of small numbers, compare with the interpreter, print a summary\n"
+    "  --run           compile, run on the text's arguments or small numbers, compare with the interpreter, print a summary\n"
     "Settings: PTO_DEBUG=compare names the first pass whose result deviates, with --run.\n";
 
 [[noreturn]] void usage_error(const std::string& message) { throw Error("pto-opt", message); }
@@ -210,10 +211,11 @@ Sizes sizes_for(const Program& p, const Arguments& a) {
   return sizes;
 }
 
-int run_and_compare(Executable&& compiled, const Arguments& a) {
+// On the arguments that the text gives, else on small numbers.
+int run_and_compare(Executable&& compiled, const Arguments& a, std::vector<BufferPtr> inputs) {
   const Program& p = compiled.program();
-  const Sizes sizes = sizes_for(p, a);
-  const auto inputs = small_numbers(p, sizes);
+  const Sizes sizes = inputs.empty() ? sizes_for(p, a) : a.sizes;
+  if (inputs.empty()) inputs = small_numbers(p, sizes);
   const auto got = compiled.run(inputs, sizes), want = interpret(p, inputs, sizes);
   bool same = true;
   for (size_t i = 0; i < got.size(); i++) {
@@ -240,7 +242,9 @@ int opt(int argc, char** argv) {
     list_passes();
     return 0;
   }
-  const std::string text = read(a.file), word = first_word(text);
+  std::string text = read(a.file);
+  const std::vector<BufferPtr> arguments = take_arguments(text);
+  const std::string word = first_word(text);
   Program program;
   if (word == "graph") {
     const Graph graph = run_passes(parse_graph(text), a.passes);
@@ -248,7 +252,7 @@ int opt(int argc, char** argv) {
       std::cout << to_text(graph);
       return 0;
     }
-    if (a.run) return run_and_compare(Executable(graph, a.options), a);
+    if (a.run) return run_and_compare(Executable(graph, a.options), a, arguments);
     program = build_program(graph, a.options);
   } else if (word == "program") {
     program = parse_program(text);
@@ -267,7 +271,7 @@ int opt(int argc, char** argv) {
     usage_error("a text begins with graph, program, kernel or loop, not " + quote(word));
   }
   if (a.to == "graph") usage_error("what is below the graph does not become one again");
-  if (a.run) return run_and_compare(Executable(program, a.options), a);
+  if (a.run) return run_and_compare(Executable(program, a.options), a, arguments);
   std::cout << (a.to.empty() ? to_text(program) : listing(program, a.to, sizes_for(program, a), a.options));
   return 0;
 }

@@ -151,7 +151,10 @@ TEST(ExecCompare, FaultsAreFoundInTheirPass) {
       EXPECT_NE(message.find(fault.message), message.npos) << message;
       ASSERT_FALSE(e.file().empty()) << message;
       EXPECT_NE(message.find(e.file()), message.npos) << message;
-      const std::string text = read(e.file());
+      std::string text = read(e.file());
+      const auto arguments = take_arguments(text);
+      if (fault.begins == "graph") expect_equal_bits(arguments, example_inputs(), "arguments");
+      EXPECT_EQ(arguments.size(), 2U);
       Lexer in(text, "file");
       EXPECT_EQ(in.peek().text, fault.begins);
       // The text alone is right: what was put into the pass is not in it.

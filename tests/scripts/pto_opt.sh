@@ -46,6 +46,9 @@ for text in kernel graph schedule loop; do
   PTO_DEBUG=compare "$opt" --run --sizes=B=3,M=5,K=7,N=9 "$work/$text" >"$work/out" || fail "levels of $text deviate"
 done
 
+printf 'argument {value = f32[1, 8] "%064d"}\n' 0 | cat "$work/graph" - >"$work/given"
+"$opt" --run "$work/given" | grep -q 'out: sum 16,' || fail "arguments in the text are not used"
+
 refused() {
   expected=$1; shift
   if "$opt" "$@" >"$work/out" 2>"$work/err"; then fail "not refused: $*"; fi
