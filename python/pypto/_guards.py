@@ -1,12 +1,17 @@
 """What a traced function reads from outside, and whether it still is what it was.
 
 While a function is traced, every Python function that runs is noted. Its bytecode tells which globals,
-closure cells and attributes it can read; their values are compared before the trace is used again.
+closure cells and attributes it can read; their values are compared before the trace is used again. What is
+read in other ways (a loop over modules, an item of a list, an alias) is found at the end: whatever can be
+reached from the function, its arguments and the globals it read, through containers and through attributes
+of names that any of the code mentions.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import dis
+import functools
 import itertools
 import operator
 import os
@@ -14,6 +19,7 @@ import struct
 import sys
 import sysconfig
 import types
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,6 +30,7 @@ from ._tensor import Tensor
 from ._trace_names import PACKAGE
 
 _SIMPLE = (bool, int, float, complex, str, bytes, type(None), DType, np.dtype, np.generic)
+_CODE = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
 _MISSING = object()
 
 # The standard library and NumPy keep caches in their globals, which are no part of what a function computes.
@@ -33,6 +40,14 @@ _STANDARD = tuple(sysconfig.get_path(p) + os.sep for p in ("stdlib", "platstdlib
 
 Chain = tuple[str, str, tuple[str, ...]]
 _chains: dict[types.CodeType, list[Chain]] = {}
+_mentioned: dict[types.CodeType, frozenset[str]] = {}
+
+
+def _names_of(code: types.CodeType) -> frozenset[str]:
+    """Attributes that the code can read: by name, or by a text such as getattr takes."""
+    if code not in _mentioned:
+        _mentioned[code] = frozenset([*code.co_names, *(c for c in code.co_consts if isinstance(c, str) and c.isidentifier())])
+    return _mentioned[code]
 
 
 def _chains_of(code: types.CodeType) -> list[Chain]:
@@ -75,6 +90,8 @@ class Recorder:
         self.guards = _core.Guards()
         self._seen: set[Any] = set()
         self._keep: list[Any] = []
+        self._names: set[str] = {"forward"}  # mentioned by what ran; `forward` is what Module's call reads
+        self._roots: list[tuple[Any, str]] = []
         self._previous: Any = None
         self._import: types.FrameType | None = None  # the outermost import that is going on
 
@@ -83,12 +100,25 @@ class Recorder:
         sys.setprofile(self._profile)
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, failure: Any, *_: Any) -> None:
         if self._previous is None or callable(self._previous):
             sys.setprofile(self._previous)
         else:  # a profiler written in C, such as cProfile.Profile, which only it can start again
             sys.setprofile(None)
             self._previous.enable()
+        if failure is None:
+            self._reach()
+
+    def root(self, value: Any, path: str) -> None:
+        """A function or argument, from which the traced code can reach others. Containers and dataclasses
+        are made anew for each trace: only what they hold counts."""
+        if _has_items(value):
+            for item, inner in _members(value, path):
+                self.root(item, inner)
+        elif dataclasses.is_dataclass(value) and type(value).__hash__ is None:
+            self.root(vars(value), path)
+        else:
+            self._roots.append((value, path))
 
     def _profile(self, frame: types.FrameType, event: str, arg: Any) -> None:
         code = frame.f_code
@@ -102,18 +132,20 @@ class Recorder:
         if code.co_name == "_find_and_load" and file.startswith("<frozen importlib"):
             self._import = frame
             return
-        if file.startswith(_OWN) or (file.startswith(_STANDARD) and not file.startswith(_INSTALLED)):
+        if _is_own(code):
             return
         self.record(code, frame.f_globals, frame.f_locals)
 
     def record(self, code: types.CodeType, scope: dict, local: dict) -> None:
+        self._names |= _names_of(code)
         for kind, name, attributes in _chains_of(code):
             if kind == "global":
                 if name not in scope:  # a builtin, unless a global of that name is defined later
-                    self._absent(scope, name)
+                    self._absent(scope, name, f"global {name}")
                     continue
                 value = scope[name]
                 self._name(scope, name, value, f"global {name}")
+                self._roots.append((value, name))
             elif name in local:
                 value = local[name]
                 # A cell itself is found through the function objects (`cells`); what a nested function made
@@ -126,11 +158,11 @@ class Recorder:
                 continue
             self._attributes(value, attributes, name)
 
-    def _absent(self, scope: dict, name: str) -> None:
+    def _absent(self, scope: dict, name: str, what: str) -> None:
         key = (id(scope), name)
         if key not in self._seen:
             self._seen.add(key)
-            self.guards.absent(scope, name, f"global {name}")
+            self.guards.absent(scope, name, what)
 
     def cells(self, function: Any) -> None:
         """The closure of the traced function itself, by its cells."""
@@ -148,44 +180,110 @@ class Recorder:
                 self._items(lambda cell=cell: cell.cell_contents, value, f"closure variable {name}")
             else:
                 self.guards.cell(cell, value, not isinstance(value, _SIMPLE), f"closure variable {name}")
+            self._roots.append((value, name))
             if isinstance(value, types.FunctionType):
                 self.cells(value)
 
     def _attributes(self, value: Any, attributes: tuple[str, ...], path: str) -> None:
         for attribute in attributes:
-            if isinstance(value, (Tensor, type, *_SIMPLE, types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
+            if isinstance(value, (Tensor, *_SIMPLE, *_CODE)):
                 return
             if isinstance(value, types.ModuleType) and (value.__name__.partition(".")[0] in ("pypto", "numpy", "math")):
                 return
             path = f"{path}.{attribute}"
-            own = getattr(value, "__dict__", None)
-            if isinstance(own, dict) and attribute in own:
+            own = value.__dict__ if not isinstance(value, type) and hasattr(value, "__dict__") else None
+            if own is not None and attribute in own:
                 following = own[attribute]
                 self._keep.append(value)
                 self._name(own, attribute, following, path)
             else:
-                holder = next((c for c in type(value).__mro__ if attribute in c.__dict__), None)
-                if holder is None:
+                cls = value if isinstance(value, type) else type(value)
+                following = _in_class(cls, attribute)
+                if following is _MISSING or isinstance(following, property):
                     return
-                following = holder.__dict__[attribute]
-                if isinstance(following, property):
-                    return
-                key = ("class", id(own) if isinstance(own, dict) else id(holder), attribute)
-                if key not in self._seen:
-                    self._seen.add(key)
-                    self._keep.append(value)
-                    self._class_attribute(own if isinstance(own, dict) else {}, holder, attribute, following, path)
+                self._class_attribute(cls, attribute, following, path)
+                if own is not None:
+                    self._absent(own, attribute, path)
+                if isinstance(following, types.MemberDescriptorType):
+                    following = self._slot(value, attribute, path)
             value = following
 
-    def _class_attribute(self, own: dict, holder: type, attribute: str, value: Any, path: str) -> None:
-        """An attribute of the class that the object itself does not have (`own` are those that it has)."""
-        simple = isinstance(value, _SIMPLE)
+    def _class_attribute(self, cls: type, attribute: str, value: Any, path: str) -> None:
+        key = ("class", cls, attribute)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.guards.attribute(cls, attribute, value, not isinstance(value, _SIMPLE), path)
+            if _has_items(value):
+                self._items(lambda: _in_class(cls, attribute), value, path)
 
-        def unchanged() -> bool:
-            now = holder.__dict__.get(attribute, _MISSING)
-            return (now is value or (simple and same_value(now, value))) and attribute not in own
+    def _slot(self, value: Any, attribute: str, path: str) -> Any:
+        """An attribute kept in a slot."""
+        now = getattr(value, attribute, _MISSING)
+        key = ("slot", id(value), attribute)
+        if key not in self._seen:
+            self._seen.add(key)
+            self._keep.append(value)
+            self.guards.call(lambda: _same(getattr(value, attribute, _MISSING), now), path)
+        return now
 
-        self.guards.call(unchanged, path)
+    def _reach(self) -> None:
+        """Guards whatever can be reached from the roots by the names that were mentioned."""
+        reached: set[int] = set()
+        stack = self._roots[::-1]
+        while stack:
+            value, path = stack.pop()
+            if id(value) in reached or isinstance(value, (Tensor, np.ndarray, types.ModuleType, *_SIMPLE)):
+                continue
+            reached.add(id(value))
+            self._keep.append(value)
+            if isinstance(value, types.MethodType):
+                stack += [(value.__self__, path), (value.__func__, path)]
+            elif isinstance(value, functools.partial):
+                stack += [(value.func, path), (value.args, path), (value.keywords, path)]
+            elif isinstance(value, types.FunctionType):
+                if not _is_own(value.__code__):
+                    stack += self._function(value, path)
+            elif _has_items(value):
+                self._items(lambda value=value: value, value, path)
+                stack += _members(value, path)
+            elif isinstance(value, type):
+                stack += self._class(value, path)
+            else:
+                stack += self._object(value, path)
+
+    def _function(self, function: types.FunctionType, path: str) -> list[tuple[Any, str]]:
+        before = len(self._roots)
+        self.cells(function)
+        defaults, named = function.__defaults__, function.__kwdefaults__
+        if defaults is not None:
+            self.guards.call(lambda: function.__defaults__ is defaults, f"a default value of {path}")
+        return [*self._roots[before:], (defaults, f"a default value of {path}"), (named, f"a default value of {path}")]
+
+    def _class(self, cls: type, path: str) -> list[tuple[Any, str]]:
+        if cls.__module__.partition(".")[0] in ("builtins", "pypto", "numpy"):
+            return []
+        found = []
+        for name in self._names:
+            value = _in_class(cls, name)
+            if value is not _MISSING and not isinstance(value, types.MemberDescriptorType):
+                self._class_attribute(cls, name, value, f"{path}.{name}")
+                found.append((value, f"{path}.{name}"))
+        return found
+
+    def _object(self, value: Any, path: str) -> list[tuple[Any, str]]:
+        cls = type(value)
+        found = self._class(cls, path)
+        own = getattr(value, "__dict__", None)
+        if isinstance(own, dict):
+            for name in self._names & own.keys():
+                self._name(own, name, own[name], f"{path}.{name}")
+                found.append((own[name], f"{path}.{name}"))
+            if cls.__module__ != "builtins":  # a new attribute may stand before one of the class
+                self.guards.length(own, f"what {path} has")
+        for name in self._names:
+            if isinstance(_in_class(cls, name), types.MemberDescriptorType):
+                found.append((self._slot(value, name, f"{path}.{name}"), f"{path}.{name}"))
+        return found
 
     def _name(self, where: dict, name: str, value: Any, what: str) -> None:
         key = (id(where), name)
@@ -199,20 +297,36 @@ class Recorder:
             self._items(lambda: where.get(name), value, what)
 
     def _items(self, read: Any, value: Any, what: str) -> None:
-        """A list, tuple, dict or set: its items, two levels deep."""
+        """The items of a list, tuple, dict or set; what changes inside of them is watched on its own."""
         key = ("items", id(value))
         if key in self._seen:
             return
         self._seen.add(key)
-        then, items = _snapshot(value), _flat_items(value)
+        self._keep.append(value)
+        items, length = list(_walk(value)), len(value)
 
         def unchanged() -> bool:
             now = read()
-            if now is value and items is not None and _holds(now, items):
-                return True
-            return type(now) is type(value) and _same(_snapshot(now), then)
+            if type(now) is not type(value) or len(now) != length:
+                return False
+            return all(map(operator.is_, _walk(now), items)) or all(map(_same, _walk(now), items))
 
         self.guards.call(unchanged, what)
+
+
+def _is_own(code: types.CodeType) -> bool:
+    file = code.co_filename
+    return file.startswith(_OWN) or (file.startswith(_STANDARD) and not file.startswith(_INSTALLED))
+
+
+def _in_class(cls: type, name: str) -> Any:
+    return next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), _MISSING)
+
+
+def _members(value: Any, path: str) -> list[tuple[Any, str]]:
+    if isinstance(value, dict):
+        return [(v, f"{path}[{k!r}]") for k, v in value.items()]
+    return [(v, f"{path}[{i}]") for i, v in enumerate(value)]
 
 
 def same_value(a: Any, b: Any) -> bool:
@@ -228,35 +342,9 @@ def _has_items(value: Any) -> bool:
     return isinstance(value, (list, tuple, dict, set))
 
 
-def _flat_items(value: Any) -> list | None:
-    """The items, if none of them can change by itself: then it is enough that they are the same objects."""
-    if isinstance(value, set):
-        return None
-    items = [*value, *value.values()] if isinstance(value, dict) else list(value)
-    return items if all(isinstance(v, _SIMPLE) for v in items) else None
-
-
-def _holds(value: Any, items: list) -> bool:
-    found = itertools.chain(value, value.values()) if isinstance(value, dict) else value
-    size = 2 * len(value) if isinstance(value, dict) else len(value)
-    return size == len(items) and all(map(operator.is_, found, items))
-
-
-def _snapshot(value: Any, depth: int = 3) -> Any:
-    if isinstance(value, dict):
-        return [(k, _snapshot(v, depth - 1)) for k, v in value.items()] if depth else value
-    if isinstance(value, (list, tuple)):
-        return [_snapshot(v, depth - 1) for v in value] if depth else value
-    if isinstance(value, set):
-        return set(value)
-    return value
+def _walk(value: Any) -> Iterable:
+    return itertools.chain(value, value.values()) if isinstance(value, dict) else value
 
 
 def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
-        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b))
-    if isinstance(a, set) and isinstance(b, set):
-        return a == b
-    return isinstance(a, _SIMPLE) and same_value(a, b)
+    return a is b or (isinstance(a, _SIMPLE) and same_value(a, b))

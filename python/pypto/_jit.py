@@ -216,9 +216,11 @@ class Compiled(Generic[P, R]):
         """Runs the function inside the trace and compiles its graph. `signs` tells which of the run-time
         numbers are negative ints, with None for floats."""
         recorder = Recorder()
-        plain = getattr(self._fn, "__func__", self._fn)
-        if hasattr(plain, "__code__"):
-            recorder.cells(plain)
+        recorder.root(self._fn, self.__name__)
+        for value, name in zip(args, self._parameters.names):
+            recorder.root(value, name)
+        for name, value in kwargs.items():
+            recorder.root(value, name)
         with _core.NameScope(self.__name__), recorder:
             out = self._fn(*args, **kwargs)
         tensors: list[Any] = []

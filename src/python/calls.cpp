@@ -104,6 +104,14 @@ class Guards {
   void absent(nb::dict where, nb::object key, std::string what) {
     entries_.push_back({where, key, {}, Absent, std::move(what)});
   }
+  // A class finds this under the name, in itself or its bases.
+  void attribute(nb::object type, nb::object key, nb::object expected, bool identity, std::string what) {
+    entries_.push_back({type, key, expected, identity ? TypeIdentity : TypeEqual, std::move(what)});
+  }
+  // The dictionary has as many names as now.
+  void length(nb::dict where, std::string what) {
+    entries_.push_back({where, nb::none(), nb::int_(nb::len(where)), Length, std::move(what)});
+  }
   void call(nb::object check, std::string what) { entries_.push_back({check, {}, {}, Call, std::move(what)}); }
   size_t size() const { return entries_.size(); }
 
@@ -115,19 +123,29 @@ class Guards {
   }
 
  private:
-  enum Kind { Identity, Equal, Absent, CellIdentity, CellEqual, Call };
+  enum Kind { Identity, Equal, Absent, CellIdentity, CellEqual, TypeIdentity, TypeEqual, Length, Call };
   struct Guard {
     nb::object where, key, expected;
     Kind kind;
     std::string what;
   };
 
+  static PyObject* found(const Guard& g) {
+    switch (g.kind) {
+      case CellIdentity:
+      case CellEqual: return PyCell_GET(g.where.ptr());
+      case TypeIdentity:
+      case TypeEqual: return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(g.where.ptr()), g.key.ptr());
+      default: return PyDict_GetItemWithError(g.where.ptr(), g.key.ptr());
+    }
+  }
+
   static bool holds(const Guard& g) {
     if (g.kind == Call) return nb::cast<bool>(g.where());
-    PyObject* now = g.kind == CellIdentity || g.kind == CellEqual ? PyCell_GET(g.where.ptr())
-                                                                  : PyDict_GetItemWithError(g.where.ptr(), g.key.ptr());
+    if (g.kind == Length) return PyDict_Size(g.where.ptr()) == PyLong_AsSsize_t(g.expected.ptr());
+    PyObject* now = found(g);
     if (now == g.expected.ptr()) return true;
-    if (!now || g.kind == Identity || g.kind == Absent || g.kind == CellIdentity || Py_TYPE(now) != Py_TYPE(g.expected.ptr())) return false;
+    if (!now || g.kind == Identity || g.kind == Absent || g.kind == CellIdentity || g.kind == TypeIdentity || Py_TYPE(now) != Py_TYPE(g.expected.ptr())) return false;
     if (PyFloat_Check(now))  // 0.0 is not -0.0, and NaN is itself
       return std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(now)) == std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(g.expected.ptr()));
     const int equal = PyObject_RichCompareBool(now, g.expected.ptr(), Py_EQ);
@@ -172,6 +190,9 @@ void bind_calls(nb::module_& m) {
            nb::arg("what"))
       .def("cell", &Guards::cell, nb::arg("where"), nb::arg("expected").none(), nb::arg("identity"), nb::arg("what"))
       .def("absent", &Guards::absent)
+      .def("attribute", &Guards::attribute, nb::arg("type"), nb::arg("key"), nb::arg("expected").none(),
+           nb::arg("identity"), nb::arg("what"))
+      .def("length", &Guards::length)
       .def("call", &Guards::call)
       .def("__len__", &Guards::size)
       .def("changed", [](const Guards& g) -> nb::object {
