@@ -69,7 +69,7 @@ def test_metadata(wheel):
         lines = z.read(name).decode().splitlines()
     assert "Name: pypto" in lines and "Requires-Python: >=3.11" in lines and "License-Expression: Apache-2.0" in lines
     needs = {line.removeprefix("Requires-Dist: ").partition(">")[0] for line in lines if line.startswith("Requires-Dist: ")}
-    assert needs == {"numpy", "ml_dtypes", "safetensors"}
+    assert needs == {"numpy", "ml_dtypes"}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def installed(wheel, request, tmp_path_factory):
     run(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *options, wheel)
     if options:
         (site,) = venv.glob("lib/python*/site-packages")
-        for module in ("numpy", "ml_dtypes", "safetensors"):
+        for module in ("numpy", "ml_dtypes"):
             home = pathlib.Path(importlib.util.find_spec(module).origin).parents[1]
             for part in [home / module, home / f"{module}.libs"]:
                 if part.exists():
