@@ -175,7 +175,7 @@ def custom_op(fn: Any = None, *, name: str | None = None) -> Any:
         return lambda f: custom_op(f, name=name)
     if not callable(fn):
         raise Error("this is not a function", op="custom_op", got=type(fn).__name__, **caller())
-    label = name or fn.__name__
+    label = name or getattr(fn, "__name__", type(fn).__name__)
 
     @functools.wraps(fn)
     def operator(*args: Any, **kwargs: Any) -> Any:

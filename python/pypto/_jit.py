@@ -101,7 +101,7 @@ class Compiled(Generic[P, R]):
         flat = Flat()
         names = self._parameters.names
         parts = [flat.add(a, names[i] if i < len(names) else f"arg{i}") for i, a in enumerate(args)]
-        skeleton = (tuple(parts), tuple((k, flat.add(v, k)) for k, v in sorted(kwargs.items())))
+        skeleton = (tuple(parts), tuple((k, flat.add(v, k)) for k, v in kwargs.items()))
         return self._call(skeleton, flat, args, kwargs)
 
     @staticmethod
@@ -394,11 +394,11 @@ class Compiled(Generic[P, R]):
                     op=self.__name__,
                     **caller(),
                 )
-        failure: Error | None = None
+        failure: Exception | None = None
         for given in _rankings(wanted):
             try:
                 return self._trace_specs(names, given)
-            except Error as e:
+            except Exception as e:  # also what the function raises where a rank is not the one it expects
                 failure = failure or e
         assert failure is not None
         raise failure

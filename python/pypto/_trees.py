@@ -102,7 +102,7 @@ class Flat:
         if isinstance(x, (tuple, list)):
             return ("named" if hasattr(x, "_fields") else "items", kind, *[self.add(v, f"{name}_{i}") for i, v in enumerate(x)])
         if isinstance(x, dict):
-            return ("dict", kind, *[(k, self.add(v, f"{name}_{k}")) for k, v in x.items()])
+            return ("dict", kind, *[(k, type(k), self.add(v, f"{name}_{k}")) for k, v in x.items()])
         if isinstance(x, set):
             return ("set", kind, frozenset(x))
         if isinstance(x, (np.ndarray, np.generic)) or hasattr(x, "__dlpack__"):
@@ -143,7 +143,7 @@ class Flat:
             return made
         if tag == "dict":
             made = skeleton[1].__new__(skeleton[1])
-            for key, part in skeleton[2:]:
+            for key, _, part in skeleton[2:]:
                 made[key] = self.rebuild(part, tensors, numbers)
             return made
         if tag == "set":

@@ -180,3 +180,17 @@ def test_programs_with_the_same_words_are_told_apart():
 
     for three in (True, False, True, False):
         assert run(three) == ([[1, 1, 2, 2, 3, 3]] if three else [[3, 3], [1, 1, 2, 2]])
+
+
+def test_keys_have_types_and_keywords_an_order():
+    x = np.ones(1, f32)
+    f = pto.jit(lambda x, d: x * (2 if type(next(iter(d))) is bool else 3))
+    assert f(x, {1: x}).item() == 3 and f(x, {True: x}).item() == 2
+    g = pto.jit(lambda x, **k: x * next(iter(k.values())))
+    assert g(x, a=1.0, b=2.0).item() == 1 and g(x, b=2.0, a=1.0).item() == 2
+
+
+def test_the_first_rank_that_was_tried_tells_what_is_wrong():
+    f = pto.kernel(lambda x: x if x.shape[0] > 3 else -x)
+    with pytest.raises(pto.Error, match="cannot be compared"):
+        f.get_code()
