@@ -299,4 +299,3 @@ class Program:
             shape = tuple(self.symbols.get(n, n) for n in x.shape)
             function.__annotations__[name] = pto.spec(shape, x.dtype)
         return function
-
