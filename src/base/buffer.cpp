@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include "base/error.h"
+#include "base/extents.h"
 
 namespace pto {
 namespace {
@@ -24,11 +24,7 @@ std::atomic<AllocateFn> g_allocator{plain_allocate};
 std::shared_ptr<void> allocate(int64_t bytes) { return g_allocator.load()(bytes); }
 void set_allocator(AllocateFn fn) { g_allocator = fn; }
 
-int64_t Buffer::elements() const {
-  int64_t n = 1;
-  for (int64_t d : shape) n *= d;
-  return n;
-}
+int64_t Buffer::elements() const { return elements_of(shape); }
 
 bool Buffer::contiguous() const {
   if (strides.empty() || elements() == 0) return true;
@@ -41,16 +37,10 @@ bool Buffer::contiguous() const {
 }
 
 BufferPtr make_buffer(DType dtype, std::vector<int64_t> shape) {
-  int64_t bytes = size_of(dtype);
-  bool empty = false;
-  for (int64_t d : shape) {
-    if (d < 0) throw Error("allocate", "a size is negative: " + std::to_string(d));
-    empty |= d == 0;
-  }
-  if (empty) bytes = 0;
   for (int64_t d : shape)
-    if (!empty && __builtin_mul_overflow(bytes, d, &bytes))
-      throw Error("allocate", "the tensor's size in bytes does not fit in 64 bits");
+    if (d < 0) throw Error("allocate", "a size is negative: " + std::to_string(d));
+  const int64_t bytes = bytes_of(dtype, shape);
+  if (bytes > kMostBytes) throw Error("allocate", "the tensor is larger than any memory");
   auto buffer = std::make_shared<Buffer>();
   buffer->dtype = dtype;
   buffer->shape = std::move(shape);

@@ -59,6 +59,7 @@ const Settings& settings() {
                     .num_threads = read_threads("PTO_NUM_THREADS"),
                     .debug = debug != "0",
                     .compare = debug == "compare",
+                    .perf_map = read_one_of("PTO_PERF_MAP", {"0", "1"}) == "1",
                     .target = variable("PTO_TARGET").value_or("")};
   }();
   return read;
@@ -73,6 +74,7 @@ const std::vector<SettingInfo>& all_settings() {
       {"PTO_DEBUG", "0, 1 or compare", "0",
        "1: verify every program after every pass. compare: at every run, compare neighbouring levels on the inputs "
        "too, and name the first pass, kernel and value that deviate (slow)."},
+      {"PTO_PERF_MAP", "0 or 1", "0", "1: name kernels in /tmp/perf-PID.map, for the profiler perf."},
       {"PTO_TARGET", "avx512, avx2, sse or neon", "all that the machine has",
        "Restrict code to the instructions of this target."},
   };

@@ -11,6 +11,7 @@ struct Settings {
   int num_threads = 0;       // PTO_NUM_THREADS; 0: as many as affinity and quotas allow
   bool debug = false;        // PTO_DEBUG: programs are verified after every pass
   bool compare = false;      // PTO_DEBUG=compare: and levels are compared at every run (exec/compare.h)
+  bool perf_map = false;     // PTO_PERF_MAP: kernels are named in /tmp/perf-PID.map
   std::string target;        // PTO_TARGET; empty: all that this machine has
 };
 const Settings& settings();

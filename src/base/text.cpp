@@ -78,6 +78,8 @@ Token Lexer::scan() {
     pos_ += n + 1;
     return token;
   } else {
+    // A character that is none of ours stays whole.
+    while (n < rest.size() && (static_cast<unsigned char>(rest[n]) & 0xC0) == 0x80) n++;
     for (std::string_view two : {"->", "<<", ">>", "<=", ">=", "==", "!=", "//", ".."})
       if (rest.starts_with(two)) n = 2;
     token.kind = Token::Punct;

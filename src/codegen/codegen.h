@@ -4,6 +4,7 @@
 // whose every step rounds.
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,10 @@ bool llvm_available(std::string* why_not);
 
 // --- codegen/c_family -----------------------------------------------------------------------------
 // Readable C that compiles alone: a function with pto_kernel's signature for each program, under a comment
-// that says what was decided. It runs the passes that it needs; programs as they were lowered read best.
-std::string c_generate(const std::vector<LoopProgram>& programs, const Target& target);
+// that says what was decided. It runs the passes that it needs, without those in `off`; programs as they were
+// lowered read best.
+std::string c_generate(const std::vector<LoopProgram>& programs, const Target& target,
+                       const std::set<std::string>& off = {});
 
 // --- codegen/object_loader.h: relocatable x86-64 ELF to executable memory, without LLVM ---------
 class LoadedObject {

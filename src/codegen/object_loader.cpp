@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/settings.h"
 #include "codegen/codegen.h"
 
 namespace pto {
@@ -108,8 +109,7 @@ class Parsed {
 
 // Lines that `perf` reads to name code that has no file.
 void write_perf_map(const std::unordered_map<std::string, std::pair<char*, uint64_t>>& functions) {
-  const char* setting = std::getenv("PTO_PERF_MAP");
-  if (!setting || !*setting || std::string_view(setting) == "0") return;
+  if (!settings().perf_map) return;
   const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
   std::string lines;
   for (const auto& [name, at] : functions) {

@@ -1,23 +1,18 @@
 // Inputs against a program's types: which sizes they have.
 #include "base/error.h"
+#include "base/extents.h"
 #include "exec/program.h"
 #include "expr/eval.h"
 
 namespace pto {
 namespace {
 
-std::string text(DType dtype, const std::vector<int64_t>& shape) {
-  std::vector<std::string> sizes;
-  for (int64_t s : shape) sizes.push_back(std::to_string(s));
-  return std::string(name(dtype)) + "[" + join(sizes, ", ") + "]";
-}
-
 [[noreturn]] void refuse(const Program& program, const ProgramBuffer& b, const Buffer& got,
                          const std::string& message, const std::string& label = "") {
   throw Error({.op = program.name,
                .message = "input " + b.name.str() + " " + message,
                .expected = std::string(name(b.dtype)) + shape_text(b.shape),
-               .got = text(got.dtype, got.shape),
+               .got = type_text(got.dtype, got.shape),
                .label = label});
 }
 

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "exec/executable.h"
 #include "exec/reproducer.h"
+#include "graph/value_hash.h"
+#include "graph_passes/fuse.h"
 #include "graph_passes/pipeline.h"
 #include "loop_passes/pipeline.h"
 #include "ops/control.h"
@@ -25,12 +27,6 @@ BufferPtr known_data(const Value& v) {
 }
 
 bool is_reshape(const NodePtr& node) { return node->row()->name == "reshape"; }
-
-struct ValueHash {
-  size_t operator()(const Value& v) const {
-    return hash_combine(reinterpret_cast<uintptr_t>(v.node.get()), static_cast<uint64_t>(v.index));
-  }
-};
 
 // The kernels of a program and of the programs nested in it.
 class Kernels {
@@ -177,6 +173,10 @@ class Builder {
     auto program = std::make_shared<Program>();
     Builder(kernels_, off_, because_).build(graph, *program);
     program->name = name;
+    // What one program was made for is asked of the sizes once, for all.
+    for (const auto& g : program->guards)
+      if (std::find(p_->guards.begin(), p_->guards.end(), g) == p_->guards.end()) p_->guards.push_back(g);
+    program->guards.clear();
     return program;
   }
 
@@ -208,10 +208,7 @@ class Builder {
     for (const auto& b : p_->buffers)
       for (const auto& size : b.shape) add(size);
     for (const auto& s : p_->steps) {
-      for (const auto& [symbol, size] : s.sizes) add(size);
-      if (s.kind == StepKind::Scan) add(static_cast<const ScanLoopAttrs&>(*s.attrs).length[0]);
-      if (s.kind == StepKind::Foreign)
-        for (const auto& size : static_cast<const ForeignAttrs&>(*s.attrs).sizes) add(size);
+      for_each_size(s, [&](const Size& size, Symbol) { add(size); });
       for (const auto& inner : s.programs)
         for (Symbol size : inner->sizes) add(var(size));
     }
@@ -221,7 +218,7 @@ class Builder {
   const std::set<std::string>& off_;
   std::vector<std::string>& because_;
   Program* p_ = nullptr;
-  std::unordered_map<Value, int, ValueHash> places_;
+  std::unordered_map<Value, int> places_;
   std::set<std::string> names_;
   std::set<int> foreign_;
   int temps_ = 0, constants_ = 0;

@@ -8,6 +8,7 @@
 #include "base/points.h"
 #include "exec/reproducer.h"
 #include "exec/steps.h"
+#include "graph/value_hash.h"
 #include "ops/row.h"
 #include "runtime/cpu/pool.h"
 
@@ -209,15 +210,9 @@ class Comparison : public Watcher {
 
 // --- a graph: after each pass, and by kernels --------------------------------------------------------------
 
-struct ValueHash {
-  size_t operator()(const Value& v) const {
-    return hash_combine(reinterpret_cast<uintptr_t>(v.node.get()), static_cast<uint64_t>(v.index));
-  }
-};
-
-std::unordered_map<Value, BufferPtr, ValueHash> all_values(const Graph& graph, const Buffers& inputs,
+std::unordered_map<Value, BufferPtr> all_values(const Graph& graph, const Buffers& inputs,
                                                            const Sizes& sizes) {
-  std::unordered_map<Value, BufferPtr, ValueHash> values;
+  std::unordered_map<Value, BufferPtr> values;
   for (size_t i = 0; i < inputs.size(); i++) values[{graph.inputs[i], 0}] = inputs[i];
   for (const auto& node : graph.order()) {
     if (values.count({node, 0})) continue;

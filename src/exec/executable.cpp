@@ -50,11 +50,9 @@ class Structure {
       for (const auto& size : b.shape) add_symbols(size, symbols);
     for (const auto& s : p.steps) {
       const auto kernel = kernels_.find(s.kernel);
-      for (const auto& [symbol, size] : s.sizes)
+      for_each_size(s, [&](const Size& size, Symbol symbol) {
         if (kernel == kernels_.end() || kernel->second.count(symbol)) add_symbols(size, symbols);
-      if (s.kind == StepKind::Scan) add_symbols(static_cast<const ScanLoopAttrs&>(*s.attrs).length[0], symbols);
-      if (s.kind == StepKind::Foreign)
-        for (const auto& size : static_cast<const ForeignAttrs&>(*s.attrs).sizes) add_symbols(size, symbols);
+      });
       for (const auto& inner : s.programs) visit(*inner);
     }
   }
@@ -233,7 +231,6 @@ std::vector<BufferPtr> Executable::run(const std::vector<BufferPtr>& inputs, con
   const std::shared_ptr<void> arena = arena_bytes > 0 ? allocate(arena_bytes) : nullptr;
   plan->run(*lease.frame, static_cast<char*>(arena.get()), *all);
   counters().runs++;
-  counters().launches += static_cast<int64_t>(p.steps.size());
   return outputs;
 }
 

@@ -15,7 +15,8 @@
 namespace pto {
 
 // Public counters (process-wide), readable from Python: pto.counters(). `size_classes` counts, for
-// each program, the combinations of its kernels' classes in which it ran: each may compile kernels.
+// each program, the combinations of its kernels' classes in which it ran: each may compile kernels. `launches`
+// counts kernels that ran, each time they did.
 struct Counters {
   std::atomic<int64_t> traces{0}, graphs_compiled{0}, kernels_compiled{0}, size_classes{0},
       disk_hits{0}, launches{0}, runs{0}, compile_microseconds{0};

@@ -98,7 +98,7 @@ std::string listing(const Program& program, const std::string& level, const Size
   for (const auto& [name, loop] : special.loops) loops.push_back(loop);
   if (level != "c")
     return llvm_generate(loops, options.target, level == "llvm" ? LlvmOutput::LlvmIr : LlvmOutput::Assembly);
-  return c_generate(loops, options.target);
+  return c_generate(loops, options.target, passes_off(options, PassLevel::Loop));
 }
 
 }  // namespace pto

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/extents.h"
 #include "exec/program.h"
 #include "ops/control.h"
 
@@ -21,10 +22,9 @@ int64_t add(int64_t a, int64_t b) {
 }
 
 int64_t bytes_of(const ProgramBuffer& b, const Sizes& sizes) {
-  int64_t bytes = size_of(b.dtype);
-  for (int64_t extent : eval_shape(b.shape, sizes))
-    if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > (int64_t{1} << 56))
-      throw Error("memory", b.name.str() + " of shape " + shape_text(b.shape) + " is larger than any memory");
+  const int64_t bytes = pto::bytes_of(b.dtype, eval_shape(b.shape, sizes));
+  if (bytes > kMostBytes)
+    throw Error("memory", b.name.str() + " of shape " + shape_text(b.shape) + " is larger than any memory");
   return bytes;
 }
 

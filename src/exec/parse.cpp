@@ -64,7 +64,7 @@ class Parser {
     if (depth > 64) in_.fail("programs nested deeper than 64");
     Program p;
     in_.expect("program");
-    p.name = in_.name();
+    p.name = in_.peek().kind == Token::String ? in_.string() : in_.name();
     if (in_.accept("["))
       while (!in_.accept("]")) {
         if (!p.sizes.empty()) in_.expect(",");

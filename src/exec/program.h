@@ -28,6 +28,7 @@
 //   }
 //   kernel k0(...) -> (...) { ... }
 //   schedule k0 on x86.avx512 { ... }
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -90,10 +91,10 @@ struct FixedPlan {
 };
 
 // The programs of control steps share the sizes, kernels, schedules and loops of the outermost one,
-// and hold none of their own.
+// and hold no kernels and no guards of their own.
 struct Program {
   std::string name = "main";
-  std::vector<Symbol> sizes;   // those that shapes of inputs do not bind are given by the caller
+  std::vector<Symbol> sizes;   // all that occur; those that shapes of inputs do not bind are given by the caller
   std::vector<ProgramBuffer> buffers;
   std::vector<int> inputs, outputs;   // positions in `buffers`, in the order of the call
   std::vector<Step> steps;
@@ -117,6 +118,16 @@ std::vector<BufferPtr> interpret(const Program& program, const std::vector<Buffe
 // exec/bind.cpp: checks the inputs and finds the sizes; pto::Error that names the input at fault.
 Sizes bind_sizes(const Program& program, const std::vector<BufferPtr>& inputs, const Sizes& extra = {});
 void check_guards(const Program& program, const Sizes& sizes);
+
+// What the operands and results of a step are taken as by its kernel, its programs or its function, over
+// the sizes of the program; a buffer may occur more than once. Other shapes have as many elements.
+struct Taken {
+  int buffer;
+  TensorType type;
+};
+std::vector<Taken> taken_types(const Program& root, const Program& program, const Step& step);
+// The sizes of a step, without those of the programs in it; of a launch, with the kernel's symbols.
+void for_each_size(const Step& step, const std::function<void(const Size&, Symbol)>& f);
 
 // Bound symbols of a launch: the kernel's, from the program's.
 Sizes launch_sizes(const Step& step, const Sizes& sizes);

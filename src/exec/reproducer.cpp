@@ -36,7 +36,9 @@ std::string write_file(const std::string& text, const CompileOptions& options) {
 }
 
 std::string as_comment(const std::string& text) {
-  std::istringstream lines(text.substr(0, 2000));
+  size_t end = std::min<size_t>(text.size(), 2000);
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) end--;   // whole characters
+  std::istringstream lines(text.substr(0, end));
   std::string out;
   for (std::string line; std::getline(lines, line);) out += "# " + line + "\n";
   return out;

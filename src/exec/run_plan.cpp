@@ -5,13 +5,15 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/extents.h"
 #include "exec/steps.h"
 
 namespace pto {
 namespace {
 
 // Below this many element operations in all, a segment stays on the caller's thread: to wake the
-// others takes longer. Inside a parallel region only the barriers count.
+// others takes longer. A loop program, of which that is not known, does not. Inside a parallel region
+// only the barriers count.
 constexpr double kParallelRegion = 200'000, kParallelLaunch = 20'000;
 
 double points(const Kernel& kernel, const std::vector<Symbol>& axes, const Sizes& sizes) {
@@ -39,12 +41,11 @@ RunPlan::RunPlan(const Program& root, const Program& program, Sizes sizes, const
     : root_(root), program_(program), sizes_(std::move(sizes)), memory_(plan_memory(program, sizes_)) {
   for (const auto& b : program_.buffers) {
     shapes_.push_back(eval_shape(b.shape, sizes_));
-    int64_t bytes = size_of(b.dtype);
-    for (int64_t extent : shapes_.back()) bytes *= extent;
-    bytes_.push_back(bytes);
+    bytes_.push_back(bytes_of(b.dtype, shapes_.back()));
     constants_.push_back(b.kind == BufferKind::Constant ? packed(b.constant) : nullptr);
   }
   for (const auto& s : program_.steps) {
+    check_operands(s);
     workspaces_.push_back(plan_workspace(program_, s, sizes_));
     nested_.emplace_back();
     for (const auto& p : s.programs) {
@@ -62,6 +63,19 @@ RunPlan::RunPlan(const Program& root, const Program& program, Sizes sizes, const
   }
   add_launches(options);
   add_items();
+}
+
+void RunPlan::check_operands(const Step& step) const {
+  for (const auto& [buffer, type] : taken_types(root_, program_, step)) {
+    const auto shape = eval_shape(type.shape, sizes_);
+    if (bytes_of(type.dtype, shape) == bytes_[buffer]) continue;
+    const auto& b = program_.buffers[buffer];
+    throw Error({.op = program_.name,
+                 .message = "for these sizes " + b.name.str() + " is taken as one of another size",
+                 .expected = type_text(type.dtype, shape),
+                 .got = type_text(b.dtype, shapes_[buffer]),
+                 .loc = step.loc});
+  }
 }
 
 double RunPlan::work_of(const Step& step, const Sizes& sizes) const {
@@ -157,11 +171,12 @@ void RunPlan::add_items() {
       work += l.shared ? l.work : 0;
       any_shared = any_shared || l.shared;
       if (!l.kernel) continue;
+      item.kernels++;
       const Sizes sizes = pto::launch_sizes(program_.steps[l.step], sizes_);
       item.shared_bytes = std::max(item.shared_bytes, eval_size(l.kernel->shared_bytes, sizes));
       item.private_bytes = std::max(item.private_bytes, eval_size(l.kernel->private_bytes, sizes));
     }
-    item.parallel = any_shared && work > kParallelRegion;
+    item.parallel = any_shared && work >= kParallelRegion;
     place_barriers(item);
   }
 }
@@ -194,6 +209,10 @@ void RunPlan::place_barriers(const Item& item) {
     if (l.barrier) touched.clear();
     touched.insert(touched.end(), now.begin(), now.end());
   }
+}
+
+bool RunPlan::parallel() const {
+  return std::any_of(items_.begin(), items_.end(), [](const Item& item) { return item.parallel; });
 }
 
 std::unique_ptr<Frame> RunPlan::new_frame() const {

@@ -35,6 +35,7 @@ class RunPlan {
 
   std::unique_ptr<Frame> take_frame() const;
   void give_frame(std::unique_ptr<Frame> frame) const;
+  bool parallel() const;     // does any of its segments run on all workers?
   // Inputs and outputs stand in frame.buffers. `sizes` has the dynamic symbols too.
   void run(Frame& frame, char* arena, const Sizes& sizes) const;
 
@@ -54,6 +55,7 @@ class RunPlan {
     size_t step = 0;
     size_t first = 0, last = 0;
     bool segment = false, parallel = false;
+    int64_t kernels = 0;       // of the launches; the others are copies
     int64_t shared_bytes = 0, private_bytes = 0;
   };
   struct Dynamic {
@@ -61,6 +63,7 @@ class RunPlan {
     Size size;
   };
 
+  void check_operands(const Step& step) const;
   void add_launches(const CompileOptions& options);
   void add_items();
   void place_barriers(const Item& item);

@@ -82,6 +82,7 @@ void RunPlan::run_segment(const Item& item, Frame& frame) const {
       }
     }
   };
+  counters().launches += item.kernels;
   int32_t unused = 0;
   run_parallel(item.parallel ? num_threads() : 1, item.shared_bytes, item.private_bytes, &unused,
                [&body](pto_worker& worker) { body(worker); });

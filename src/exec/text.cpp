@@ -21,7 +21,7 @@ std::string_view keyword(BufferKind kind) {
 class Printer {
  public:
   void program(const Program& p, const std::string& margin) {
-    out += margin + "program " + p.name;
+    out += margin + "program " + (is_name(p.name) ? p.name : quote(p.name));
     if (!p.sizes.empty()) {
       std::vector<std::string> names;
       for (Symbol s : p.sizes) names.push_back(s.str());

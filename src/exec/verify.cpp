@@ -1,9 +1,11 @@
 // What holds for every program.
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
 #include "exec/program.h"
 #include "ops/control.h"
+#include "ops/foreign.h"
 
 namespace pto {
 namespace {
@@ -14,6 +16,7 @@ class Verifier {
 
   void program(const Program& p) {
     buffers(p);
+    sizes(p);
     std::vector<bool> written(p.buffers.size());
     for (size_t i = 0; i < p.buffers.size(); i++)
       written[i] = p.buffers[i].kind == BufferKind::Input || p.buffers[i].kind == BufferKind::Constant;
@@ -52,8 +55,27 @@ class Verifier {
     }
     for (int b : p.inputs) require(in_range(p, b), "an input out of range");
     for (int b : p.outputs) require(in_range(p, b), "an output out of range");
-    require(&p == &root_ || (p.kernels.empty() && p.schedules.empty() && p.loops.empty()),
-            "a nested program with kernels of its own");
+    require(&p == &root_ || (p.kernels.empty() && p.schedules.empty() && p.loops.empty() && p.guards.empty()),
+            "a nested program with kernels or guards of its own");
+  }
+
+  void declared(const Expr& e) const {
+    visit(e, [&](const Expr& part) {
+      if (part.is_var()) declared(part.symbol());
+    });
+  }
+
+  void declared(Symbol size) const {
+    require(std::find(root_.sizes.begin(), root_.sizes.end(), size) != root_.sizes.end(),
+            "the size " + size.str() + " is not among those of program " + quote(root_.name));
+  }
+
+  void sizes(const Program& p) const {
+    for (Symbol s : p.sizes) declared(s);
+    for (const auto& b : p.buffers)
+      for (const auto& size : b.shape) declared(size);
+    for (const auto& g : p.guards)
+      if (g) declared(g);
   }
 
   static bool in_range(const Program& p, int b) {
@@ -77,83 +99,85 @@ class Verifier {
       written[b] = true;
     }
     switch (s.kind) {
-      case StepKind::Launch: return launch(p, s);
+      case StepKind::Launch: launch(s); break;
       case StepKind::Copy:
         require(s.inputs.size() == 1 && s.outputs.size() == 1, "a copy has one source and one destination");
-        return same(p.buffers[s.inputs[0]], p.buffers[s.outputs[0]].dtype, p.buffers[s.outputs[0]].shape);
-      case StepKind::Foreign: return require(s.attrs != nullptr, "a foreign call without attributes");
-      case StepKind::Cond: return cond(p, s);
-      case StepKind::While: return while_loop(p, s);
-      case StepKind::Scan: return scan(p, s);
+        break;
+      case StepKind::Foreign: foreign(p, s); break;
+      case StepKind::Cond: cond(s); break;
+      case StepKind::While: while_loop(s); break;
+      case StepKind::Scan: scan(s); break;
     }
+    for_each_size(s, [&](const Size& size, Symbol) { declared(size); });
+    for (const auto& [buffer, type] : taken_types(root_, p, s)) same(p.buffers[buffer], type);
   }
 
-  // Operands are taken by another shape of as many elements.
-  void same(const ProgramBuffer& b, DType dtype, const Shape& shape) const {
-    require(b.dtype == dtype, b.name.str() + " is taken as " + std::string(name(dtype)));
-    require(prove_equal(product(b.shape), product(shape)) != false,
-            b.name.str() + shape_text(b.shape) + " is taken as " + shape_text(shape));
+  // Operands are taken by another shape of as many elements. What the symbols leave open is compared when
+  // their values are known.
+  void same(const ProgramBuffer& b, const TensorType& type) const {
+    require(b.dtype == type.dtype && prove_equal(product(b.shape), product(type.shape)) != false,
+            b.name.str() + ": " + TensorType{b.dtype, b.shape}.str() + " is taken as " + type.str());
   }
 
   template <class Params>
-  void params(const Program& p, const Step& s, const Params& params, const std::vector<Symbol>& sizes) const {
-    require(s.sizes.size() == sizes.size(), "kernel " + s.kernel.str() + " takes other sizes");
-    Substitution actual;
-    for (size_t i = 0; i < sizes.size(); i++) {
-      require(s.sizes[i].first == sizes[i], "kernel " + s.kernel.str() + " has no size there named " +
-                                                s.sizes[i].first.str());
-      actual.emplace(sizes[i], s.sizes[i].second);
-    }
-    std::vector<int> operands = s.inputs;
-    operands.insert(operands.end(), s.outputs.begin(), s.outputs.end());
-    require(operands.size() == params.size(), "kernel " + s.kernel.str() + " takes other operands");
-    for (size_t i = 0; i < operands.size(); i++) {
-      require(params[i].output == (i >= s.inputs.size()), "kernel " + s.kernel.str() + " takes other operands");
-      Shape shape;
-      for (const auto& size : params[i].shape) shape.push_back(simplify(substitute(size, actual)));
-      same(p.buffers[operands[i]], params[i].dtype, shape);
-    }
+  void params(const Step& s, const Params& params, const std::vector<Symbol>& sizes) const {
+    const std::string kernel = "kernel " + s.kernel.str();
+    require(s.sizes.size() == sizes.size(), kernel + " takes other sizes");
+    for (size_t i = 0; i < sizes.size(); i++)
+      require(s.sizes[i].first == sizes[i], kernel + " has no size there named " + s.sizes[i].first.str());
+    require(s.inputs.size() + s.outputs.size() == params.size(), kernel + " takes other operands");
+    for (size_t i = 0; i < params.size(); i++)
+      require(params[i].output == (i >= s.inputs.size()), kernel + " takes other operands");
   }
 
-  void launch(const Program& p, const Step& s) const {
+  void launch(const Step& s) const {
     if (const auto it = root_.kernels.find(s.kernel); it != root_.kernels.end())
-      return params(p, s, it->second.params, it->second.sizes);
+      return params(s, it->second.params, it->second.sizes);
     const auto it = root_.loops.find(s.kernel);
     require(it != root_.loops.end(), "there is no kernel " + s.kernel.str());
-    params(p, s, it->second.params, it->second.sizes);
+    params(s, it->second.params, it->second.sizes);
   }
 
-  // The operands from `from` on are what the nested program takes.
-  void nested(const Program& p, const Step& s, size_t from, const Program& inner, size_t results) {
-    require(inner.inputs.size() == s.inputs.size() - from, "program " + inner.name + " takes other operands");
-    for (size_t i = from; i < s.inputs.size(); i++)
-      require(inner.buffers[inner.inputs[i - from]].dtype == p.buffers[s.inputs[i]].dtype,
-              "program " + inner.name + " takes operands of other types");
+  // Results of foreign calls have the shapes that are declared.
+  void foreign(const Program& p, const Step& s) const {
+    require(s.attrs != nullptr, "a foreign call without attributes");
+    const auto types = static_cast<const ForeignAttrs&>(*s.attrs).result_types();
+    require(types.size() == s.outputs.size(), "a foreign call gives other results");
+    for (size_t i = 0; i < types.size(); i++)
+      require(types[i].shape.size() == p.buffers[s.outputs[i]].shape.size(),
+              p.buffers[s.outputs[i]].name.str() + " is a foreign call's result of another rank");
+  }
+
+  void nested(size_t operands, const Program& inner, size_t results) {
+    require(inner.inputs.size() == operands, "program " + inner.name + " takes other operands");
     require(inner.outputs.size() == results, "program " + inner.name + " gives other results");
     program(inner);
   }
 
-  void cond(const Program& p, const Step& s) {
+  void cond(const Step& s) {
     require(s.programs.size() == 2 && !s.inputs.empty(), "a cond needs a predicate and two programs");
-    require(p.buffers[s.inputs[0]].dtype == DType::Bool, "the predicate is no bool");
-    for (const auto& inner : s.programs) nested(p, s, 1, *inner, s.outputs.size());
+    for (const auto& inner : s.programs) nested(s.inputs.size() - 1, *inner, s.outputs.size());
   }
 
-  void while_loop(const Program& p, const Step& s) {
+  void while_loop(const Step& s) {
     require(s.programs.size() == 2 && s.inputs.size() >= s.outputs.size(),
             "a while needs a condition, a body and a state");
-    nested(p, s, 0, *s.programs[0], 1);
-    nested(p, s, 0, *s.programs[1], s.outputs.size());
+    const Program& condition = *s.programs[0];
+    nested(s.inputs.size(), condition, 1);
+    nested(s.inputs.size(), *s.programs[1], s.outputs.size());
+    const auto& flag = condition.buffers[condition.outputs[0]];
+    require(flag.dtype == DType::Bool && prove_equal(product(flag.shape), Size(1)) == true,
+            "the condition gives " + TensorType{flag.dtype, flag.shape}.str() + ", not one bool");
   }
 
-  void scan(const Program& p, const Step& s) {
+  void scan(const Step& s) {
     require(s.programs.size() == 1 && s.attrs, "a scan needs a body and attributes");
     const auto& a = static_cast<const ScanLoopAttrs&>(*s.attrs);
-    require(a.length.size() == 1 && a.carries >= 0 && a.sequences >= 0 &&
-                a.carries + a.sequences <= static_cast<int64_t>(s.inputs.size()) &&
-                a.carries <= static_cast<int64_t>(s.outputs.size()),
+    const auto operands = static_cast<int64_t>(s.inputs.size());
+    require(a.length.size() == 1 && a.carries >= 0 && a.sequences >= 0 && a.carries <= operands &&
+                a.sequences <= operands - a.carries && a.carries <= static_cast<int64_t>(s.outputs.size()),
             "a scan with other carries and sequences");
-    nested(p, s, 0, *s.programs[0], s.outputs.size());
+    nested(s.inputs.size(), *s.programs[0], s.outputs.size());
   }
 
   const Program& root_;

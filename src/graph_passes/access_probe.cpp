@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
+#include "expr/known_equal.h"
+
 namespace pto {
 namespace {
-
-bool same(const Size& a, const Size& b) { return a == b || prove_equal(a, b) == std::optional(true); }
 
 // Axes are told from sizes by the space in their names.
 bool is_axis(const Expr& e) { return e.is_var() && e.symbol().str().rfind("axis ", 0) == 0; }
 
 Symbol axis_for(const Size& extent, std::vector<ProbeAxis>& axes, const std::vector<Symbol>& taken) {
   for (const auto& a : axes)
-    if (std::find(taken.begin(), taken.end(), a.name) == taken.end() && same(a.extent, extent)) return a.name;
+    if (std::find(taken.begin(), taken.end(), a.name) == taken.end() && known_equal(a.extent, extent)) return a.name;
   axes.push_back({Symbol("axis " + std::to_string(axes.size())), extent});
   return axes.back().name;
 }
@@ -54,7 +54,7 @@ class Probe : public Emit {
              const std::function<Exprs(const Expr&)>& body) override {
     if (is_axis(at)) out.over.push_back(at.symbol());
     out.in_order &= extent.is_const(1) || std::any_of(out.axes.begin(), out.axes.end(), [&](const ProbeAxis& a) {
-      return is_axis(at) && a.name == at.symbol() && same(a.extent, extent);
+      return is_axis(at) && a.name == at.symbol() && known_equal(a.extent, extent);
     });
     body(at);
     return unknowns(monoid.types);

@@ -6,15 +6,19 @@
 #include "ops/row.h"
 
 namespace pto {
-namespace {
 
-constexpr int kLongestDiamond = 24;
+bool is_source(const Node& node) {
+  return node.has_data() || (node.row()->family == Family::Leaf && !node.row()->element);
+}
 
-// Needed whole by what is no kernel over elements.
 bool takes_whole(const Node& node) {
   const Family f = node.row()->family;
   return f == Family::Control || f == Family::Foreign || !node.row()->opaque.empty();
 }
+
+namespace {
+
+constexpr int kLongestDiamond = 24;
 
 class Finder {
  public:

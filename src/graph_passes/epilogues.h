@@ -9,6 +9,11 @@
 
 namespace pto {
 
+// Has its elements already: nothing computes it.
+bool is_source(const Node& node);
+// Takes whole tensors, and is no kernel over elements.
+bool takes_whole(const Node& node);
+
 struct GraphUses {
   std::vector<NodePtr> order;
   std::unordered_map<const Node*, int> position;

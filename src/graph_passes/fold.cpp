@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "base/extents.h"
 #include "base/points.h"
 #include "graph_passes/rewrite.h"
 #include "ops/leaf_attrs.h"
@@ -17,7 +18,7 @@ int64_t static_elements(const Shape& shape) {
   int64_t n = 1;
   for (const auto& size : shape) {
     if (!size.is_const()) return -1;
-    n *= size.as_int();
+    n = saturating_mul(n, size.as_int());
     if (n > kMostWork) return -1;
   }
   return n;

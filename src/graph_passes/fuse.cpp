@@ -1,7 +1,8 @@
-#include "graph_passes/pipeline.h"
+#include "graph_passes/fuse.h"
 
 #include <unordered_set>
 
+#include "graph/value_hash.h"
 #include "graph_passes/grouping.h"
 #include "graph_passes/rewrite.h"
 #include "ops/row.h"
@@ -9,17 +10,7 @@
 namespace pto {
 namespace {
 
-// Has its elements already: nothing computes it.
-bool is_source(const Node& node) {
-  return node.has_data() || (node.row()->family == Family::Leaf && !node.row()->element);
-}
-
-struct ValueHash {
-  size_t operator()(const Value& v) const {
-    return hash_combine(reinterpret_cast<uintptr_t>(v.node.get()), static_cast<uint64_t>(v.index));
-  }
-};
-using ValueSet = std::unordered_set<Value, ValueHash>;
+using ValueSet = std::unordered_set<Value>;
 
 ValueSet used_values(const Graph& graph, const std::vector<NodePtr>& order) {
   ValueSet used(graph.outputs.begin(), graph.outputs.end());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/extents.h"
+#include "expr/cost.h"
 #include "graph_passes/rewrite.h"
 
 namespace pto {
@@ -16,14 +18,6 @@ constexpr int kCheapDepth = 3;
 constexpr size_t kMostIndices = 4;    // different places at which a kernel reads a node
 constexpr int64_t kEnoughRows = 8;
 
-// Has its elements already: nothing computes it.
-bool is_source(const Node& node) {
-  return node.has_data() || (node.row()->family == Family::Leaf && !node.row()->element);
-}
-bool is_opaque(const Node& node) {
-  const OpRow& r = *node.row();
-  return !r.opaque.empty() || r.family == Family::Control || r.family == Family::Foreign;
-}
 bool is_reshape(const Node& node) { return node.row()->name == "reshape"; }
 bool is_joining(const Node& node) { return node.row()->name == "concat" && node.inputs().size() > 1; }
 
@@ -35,10 +29,7 @@ bool computes_costly(const Node& node) {
   Exprs args;
   for (const auto& v : node.inputs()) args.push_back(load(Symbol("unknown"), v.dtype(), {}));
   bool costly = false;
-  visit(r.scalar(*node.attrs(), args, node.outputs()[0]), [&](const Expr& e) {
-    costly |= is_math(e.op()) || e.op() == Op::Sqrt ||
-              ((e.op() == Op::Div || e.op() == Op::FloorDiv || e.op() == Op::Mod) && is_float(e.type()));
-  });
+  visit(r.scalar(*node.attrs(), args, node.outputs()[0]), [&](const Expr& e) { costly |= is_costly_op(e); });
   return costly;
 }
 
@@ -124,7 +115,7 @@ void Grouping::visit_node(int n) {
   const Node& node = *uses_.order[n];
   if (is_source(node)) return;
   const auto all = wanted(n);
-  if (is_opaque(node) || stored_[n] || uses_.leaves[n] || all.empty()) return start(n);
+  if (takes_whole(node) || stored_[n] || uses_.leaves[n] || all.empty()) return start(n);
   if (epilogues_.ends[n]) {
     say(n, "stored: ends what follows a contraction, whose result is still in registers");
     return start(n);
@@ -220,7 +211,7 @@ Grouping::Verdict Grouping::may_fold(int n, const Wanted& w, const Kernel& k) co
   int64_t rows = 1;
   for (const auto& a : k.axes)
     if (std::find(w.axes.begin(), w.axes.end(), a.name) != w.axes.end())
-      rows *= a.extent.is_const() ? a.extent.as_int() : kEnoughRows;
+      rows = saturating_mul(rows, a.extent.is_const() ? a.extent.as_int() : kEnoughRows);
   if (rows < kEnoughRows) return {false, "too few rows to keep all workers busy with whole rows"};
   std::vector<Symbol> all = w.axes;
   all.insert(all.end(), p.over.begin(), p.over.end());
@@ -301,7 +292,7 @@ void Grouping::start(int n) {
   k.root = node;
   k.nodes = {node};
   k.operations = 1;
-  if (is_opaque(*node)) {
+  if (takes_whole(*node)) {
     k.closed = true;
     for (const auto& v : node->inputs()) keep(v);
     return;

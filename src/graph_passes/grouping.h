@@ -8,7 +8,7 @@
 
 #include "graph_passes/access_probe.h"
 #include "graph_passes/epilogues.h"
-#include "graph_passes/pipeline.h"
+#include "graph_passes/fuse.h"
 
 namespace pto {
 

@@ -14,10 +14,6 @@ constexpr int64_t kMostPadding = 512;
 
 }  // namespace
 
-bool contains(const std::vector<Symbol>& axes, Symbol axis) {
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
-
 Plan::Plan(const Kernel& kernel, const Schedule& schedule, const Target& target)
     : kernel(kernel), schedule(schedule), target(target), placement(place(kernel, schedule)) {
   for (const auto& n : placement.nodes)

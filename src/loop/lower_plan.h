@@ -3,6 +3,7 @@
 // around which loops its accumulators live, how each loop treats short chunks.
 #include <map>
 
+#include "base/symbols.h"
 #include "schedule/placement.h"
 
 namespace pto::lowering {
@@ -85,7 +86,5 @@ class Plan {
   bool is_bound(int n, Symbol axis) const;
   bool reads_where_values_say(const Exprs& exprs) const;
 };
-
-bool contains(const std::vector<Symbol>& axes, Symbol axis);
 
 }  // namespace pto::lowering

@@ -104,8 +104,7 @@ LoopProgram scatter_program(const Kernel& kernel, const Target& target) {
   std::vector<Shape> shapes;
   for (const auto& p : kernel.params) shapes.push_back(p.shape);
   LoopProgram p = program_of(kernel, std::move(shapes));
-  p.messages = {"[scatter] index out of range for axis " + std::to_string(attrs.axis) + " of size " +
-                s.extent.str()};
+  p.messages = {scatter_message(attrs, s.extent)};
   const int lanes = target.lanes(size_of(x.dtype));
   if (index.shape.size() == x.shape.size()) {
     elements_by_index(s, kernel, attrs.axis, lanes, p);

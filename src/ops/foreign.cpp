@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/extents.h"
 #include "ops/families.h"
 
 namespace pto {
@@ -15,34 +16,13 @@ std::map<int64_t, ForeignFunction>& functions() {
   return all;
 }
 
-std::vector<TensorType> result_types(const ForeignAttrs& attrs) {
-  std::vector<TensorType> types;
-  size_t next = 0;
-  for (size_t i = 0; i < attrs.dtypes.size(); i++) {
-    const auto dtype = dtype_from_name(attrs.dtypes[i]);
-    const int64_t left = static_cast<int64_t>(attrs.sizes.size() - next);
-    PTO_CHECK(dtype && i < attrs.ranks.size() && attrs.ranks[i] >= 0 && attrs.ranks[i] <= left, "foreign",
-              "malformed result types");
-    const auto first = attrs.sizes.begin() + next;
-    types.push_back({*dtype, {first, first + attrs.ranks[i]}});
-    next += attrs.ranks[i];
-  }
-  return types;
-}
-
 std::vector<TensorType> infer_foreign(const InferArgs& in) {
-  return result_types(static_cast<const ForeignAttrs&>(in.attrs));
+  return static_cast<const ForeignAttrs&>(in.attrs).result_types();
 }
 
 std::vector<BufferPtr> interpret_foreign(const Node& node, const std::vector<BufferPtr>& inputs,
                                          const Sizes& sizes) {
   return call_foreign(attrs_of<ForeignAttrs>(node), inputs, sizes, node.loc());
-}
-
-std::string text(DType dtype, const std::vector<int64_t>& shape) {
-  std::vector<std::string> sizes;
-  for (int64_t s : shape) sizes.push_back(std::to_string(s));
-  return std::string(name(dtype)) + "[" + join(sizes, ", ") + "]";
 }
 
 }  // namespace
@@ -51,6 +31,20 @@ void ForeignAttrs::add_result(const TensorType& type) {
   dtypes.emplace_back(pto::name(type.dtype));
   ranks.push_back(type.rank());
   sizes.insert(sizes.end(), type.shape.begin(), type.shape.end());
+}
+
+std::vector<TensorType> ForeignAttrs::result_types() const {
+  std::vector<TensorType> types;
+  size_t next = 0;
+  for (size_t i = 0; i < dtypes.size(); i++) {
+    const auto dtype = dtype_from_name(dtypes[i]);
+    const int64_t left = static_cast<int64_t>(sizes.size() - next);
+    PTO_CHECK(dtype && i < ranks.size() && ranks[i] >= 0 && ranks[i] <= left, "foreign", "malformed result types");
+    const auto first = sizes.begin() + static_cast<std::ptrdiff_t>(next);
+    types.push_back({*dtype, {first, first + ranks[i]}});
+    next += static_cast<size_t>(ranks[i]);
+  }
+  return types;
 }
 
 int64_t register_foreign(ForeignFunction function) {
@@ -80,7 +74,7 @@ std::vector<BufferPtr> call_foreign(const ForeignAttrs& attrs, const std::vector
   if (!function)
     throw Error(attrs.name, "the function of this foreign call is not present in this process", loc);
   auto results = function(inputs);
-  const auto types = result_types(attrs);
+  const auto types = attrs.result_types();
   auto fail = [&](const std::string& message, const std::string& expected, const std::string& got) {
     throw Error({.op = attrs.name, .message = message, .expected = expected, .got = got, .loc = loc});
   };
@@ -91,7 +85,8 @@ std::vector<BufferPtr> call_foreign(const ForeignAttrs& attrs, const std::vector
     const auto shape = eval_shape(types[i].shape, sizes);
     if (!results[i] || results[i]->dtype != types[i].dtype || results[i]->shape != shape)
       fail("result " + std::to_string(i) + " of the foreign function is not as declared",
-           text(types[i].dtype, shape), results[i] ? text(results[i]->dtype, results[i]->shape) : "nothing");
+           type_text(types[i].dtype, shape),
+           results[i] ? type_text(results[i]->dtype, results[i]->shape) : "nothing");
     results[i] = packed(results[i]);
   }
   return results;

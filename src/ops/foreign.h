@@ -25,6 +25,7 @@ struct ForeignAttrs : AttrsOf<ForeignAttrs> {
     v.field("sizes", sizes);
   }
   void add_result(const TensorType& type);
+  std::vector<TensorType> result_types() const;   // InternalError if the lists do not fit together
 };
 
 // May be called from any thread, one call at a time. Throws what the user is to see.

@@ -49,6 +49,9 @@ struct ScatterAttrs : AttrsOf<ScatterAttrs> {
   }
 };
 
+// What an index outside an axis of this size raises. A symbol stays unnamed: kernels name sizes their own way.
+std::string scatter_message(const ScatterAttrs& attrs, const Size& extent);
+
 // The order of sort: does `a` stand before `b`, from their values alone?
 bool sorts_before(Scalar a, Scalar b, bool descending);
 // The operation of scatter's `combine`; false for "set" and unknown names.

@@ -21,6 +21,11 @@ bool scatter_op(std::string_view combine, Op& op) {
   return false;
 }
 
+std::string scatter_message(const ScatterAttrs& attrs, const Size& extent) {
+  const std::string message = "[scatter] index out of range for axis " + std::to_string(attrs.axis);
+  return extent.is_const() ? message + " of size " + to_text(extent) : message;
+}
+
 namespace {
 
 std::vector<TensorType> infer_scatter(const InferArgs& in) {

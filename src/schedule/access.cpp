@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "expr/cost.h"
+
 namespace pto {
 namespace {
 
@@ -39,6 +41,14 @@ void visit_data(const Expr& root, const std::function<void(const Expr&)>& f) {
 
 bool uses_axis(const Expr& e, Symbol axis) { return e && uses_var(e, axis); }
 
+std::vector<Symbol> store_axes(const Kernel& k, const TileStore& s) {
+  std::vector<Symbol> out;
+  for (const auto& a : k.axes)
+    if (std::any_of(s.index.begin(), s.index.end(), [&](const Expr& e) { return uses_axis(e, a.name); }))
+      out.push_back(a.name);
+  return out;
+}
+
 Stride stride_along(const Kernel& kernel, Symbol array, const Exprs& index, Symbol axis) {
   const Shape shape = shape_of(kernel, array);
   const auto strides = row_major_strides(shape);
@@ -66,15 +76,6 @@ std::vector<Access> accesses(const Exprs& exprs) {
   return out;
 }
 
-std::vector<Access> accesses(const Kernel& kernel, const TileStore& store) {
-  Exprs exprs = store.index;
-  exprs.push_back(store.value);
-  if (store.predicate) exprs.push_back(store.predicate);
-  auto out = accesses(exprs);
-  out.push_back({store.param, store.index, kernel.param(store.param)->dtype, true});
-  return out;
-}
-
 int widest_bytes(const Exprs& exprs) {
   int bytes = 1;
   for (const auto& root : exprs)
@@ -90,8 +91,7 @@ bool is_costly(const Exprs& exprs) {
   bool costly = false;
   for (const auto& root : exprs)
     visit_data(root, [&](const Expr& e) {
-      costly |= is_math(e.op()) || e.op() == Op::Div || e.op() == Op::Sqrt || e.op() == Op::FloorDiv ||
-                e.op() == Op::Mod;
+      costly |= is_costly_op(e) || e.op() == Op::Div || e.op() == Op::FloorDiv || e.op() == Op::Mod;
     });
   return costly;
 }

@@ -23,12 +23,12 @@ struct Access {
   bool store = false;
 };
 std::vector<Access> accesses(const Exprs& exprs);
-std::vector<Access> accesses(const Kernel& kernel, const TileStore& store);
 
 // The widest element that passes through the lanes of these expressions; indices do not count.
 int widest_bytes(const Exprs& exprs);
-// Is there an elementary function, or a division?
+// Is there an elementary function, a root or a division, that of integers included?
 bool is_costly(const Exprs& exprs);
 bool uses_axis(const Expr& e, Symbol axis);
+std::vector<Symbol> store_axes(const Kernel& kernel, const TileStore& store);   // in the kernel's order
 
 }  // namespace pto

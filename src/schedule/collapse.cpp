@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "expr/known_equal.h"
+
 namespace pto {
 namespace {
 
@@ -15,8 +17,6 @@ struct Place {
   size_t d;
   auto operator<=>(const Place&) const = default;
 };
-
-bool same(const Size& a, const Size& b) { return prove_equal(a, b) == std::optional(true); }
 
 bool is_axis(const Kernel& k, const Expr& e) { return e.is_var() && k.axis(e.symbol()); }
 
@@ -141,8 +141,8 @@ class Collapser {
 
   bool covers(const Place& place, const Pair& p) const {
     const Shape& shape = k_.param(place.param)->shape;
-    return same(shape[place.d], k_.axis(p.first)->extent) &&
-           same(shape[place.d + 1], k_.axis(p.second)->extent);
+    return known_equal(shape[place.d], k_.axis(p.first)->extent) &&
+           known_equal(shape[place.d + 1], k_.axis(p.second)->extent);
   }
 
   bool allowed(const Pair& p) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/extents.h"
 #include "schedule/collapse.h"
 #include "schedule/placement.h"
 
@@ -34,10 +35,6 @@ NodePtr leaf(std::vector<Placed> placed) {
 ScheduleNodes around(LoopKind kind, const std::vector<Symbol>& axes, ScheduleNodes body) {
   for (size_t i = axes.size(); i-- > 0;) body = {loop(kind, axes[i], 1, std::move(body))};
   return body;
-}
-
-bool contains(const std::vector<Symbol>& axes, Symbol axis) {
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
 std::vector<Symbol> without(std::vector<Symbol> axes, const std::vector<Symbol>& dropped) {
@@ -102,10 +99,7 @@ std::vector<bool> choose_inlined(const Kernel& k) {
     }
   }
   for (const auto& s : k.stores) {
-    std::set<Symbol> axes;
-    for (const auto& a : k.axes)
-      for (const auto& e : s.index)
-        if (uses_axis(e, a.name)) axes.insert(a.name);
+    const auto axes = store_axes(k, s);
     for (int r : values_read(k, expressions(s))) {
       users[r]++;
       wider[r] = wider[r] || axes.size() > k.values[r].axes.size();
@@ -121,14 +115,6 @@ std::vector<bool> choose_inlined(const Kernel& k) {
     inlined[i] = v.kind == ValueKind::Map && !(repeated && is_costly(exprs[i]));
   }
   return inlined;
-}
-
-std::vector<Symbol> store_axes(const Kernel& k, const TileStore& s) {
-  std::vector<Symbol> out;
-  for (const auto& e : s.index)
-    for (const auto& a : k.axes)
-      if (uses_axis(e, a.name) && !contains(out, a.name)) out.push_back(a.name);
-  return out;
 }
 
 // Values in their order, each store after the last value that it needs.
@@ -273,9 +259,7 @@ class Grouper {
 
   // Rows keep the workers busy, as far as that is known.
   bool enough_rows(const std::vector<Symbol>& rows) const {
-    int64_t known = 1;
-    for (Symbol a : rows) known *= plan_.extent_or(a, 8);
-    return known >= 8;
+    return plan_.points_or(rows, 8) >= 8;
   }
 
   Planner& plan_;
@@ -300,6 +284,19 @@ int64_t Planner::extent_or(Symbol axis, int64_t otherwise) const {
   return e.is_const() ? e.as_int() : otherwise;
 }
 
+int64_t Planner::points_or(const std::vector<Symbol>& axes, int64_t otherwise) const {
+  int64_t n = 1;
+  for (Symbol a : axes) n = saturating_mul(n, extent_or(a, otherwise));
+  return n;
+}
+
+std::vector<Symbol> Planner::in_kernel_order(const std::vector<Symbol>& axes) const {
+  std::vector<Symbol> out;
+  for (const auto& a : kernel.axes)
+    if (contains(axes, a.name)) out.push_back(a.name);
+  return out;
+}
+
 int Planner::lanes(const Exprs& exprs) const { return target.lanes(widest_bytes(exprs)); }
 
 }  // namespace heuristic
@@ -308,7 +305,7 @@ std::vector<SizeFact> size_facts(const Kernel& kernel, const Target& target) {
   if (!kernel.opaque.empty()) return {};
   const Kernel k = collapse_axes(kernel);
   std::vector<SizeFact> facts = heuristic::split_facts(k);
-  for (auto& f : heuristic::contract_facts(k, target)) facts.push_back(std::move(f));
+  for (auto& f : heuristic::contract_facts(k)) facts.push_back(std::move(f));
   for (auto& f : facts) f.condition = simplify(f.condition);
   std::erase_if(facts, [](const SizeFact& f) { return f.condition.is_const(); });
   return facts;

@@ -4,6 +4,7 @@
 // heuristic_split.cpp splits folds beforehand.
 #include <set>
 
+#include "base/symbols.h"
 #include "schedule/access.h"
 #include "schedule/schedule.h"
 
@@ -46,6 +47,8 @@ class Planner {
   const Size& extent(Symbol axis) const { return kernel.axis(axis)->extent; }
   // Constant extents; `otherwise` for symbolic ones.
   int64_t extent_or(Symbol axis, int64_t otherwise) const;
+  int64_t points_or(const std::vector<Symbol>& axes, int64_t otherwise) const;   // their product
+  std::vector<Symbol> in_kernel_order(const std::vector<Symbol>& axes) const;
   int lanes(const Exprs& exprs) const;   // of the widest element
   const TileValue& value(const Item& item) const { return *kernel.value(item.name); }
 };
@@ -57,7 +60,6 @@ NodePtr vector_loop(Symbol axis, int64_t lanes, int unroll, ScheduleNodes body);
 NodePtr leaf(std::vector<Placed> placed);
 // Serial loops over `axes`, the first outermost, around `body`.
 ScheduleNodes around(LoopKind kind, const std::vector<Symbol>& axes, ScheduleNodes body);
-bool contains(const std::vector<Symbol>& axes, Symbol axis);
 std::vector<Symbol> without(std::vector<Symbol> axes, const std::vector<Symbol>& dropped);
 std::string list(const std::vector<Symbol>& axes);
 Symbol fresh_name(const Kernel& kernel, const std::string& base);
@@ -76,7 +78,7 @@ void schedule_rows(Planner& plan, const Group& group);
 // Do its factors have axes apart, so that blocks of rows and columns reuse what they load? If not
 // (a matrix times a vector, factors side by side), it is a reduction like others.
 bool is_matrix_product(const Kernel& kernel, const TileValue& value);
-std::vector<SizeFact> contract_facts(const Kernel& kernel, const Target& target);
+std::vector<SizeFact> contract_facts(const Kernel& kernel);
 void schedule_contraction(Planner& plan, const Group& group);
 
 }  // namespace pto::heuristic

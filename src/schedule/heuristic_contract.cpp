@@ -137,17 +137,10 @@ class ContractNest {
       plan_.schedule.roots.push_back(std::move(n));
   }
 
-  std::vector<Symbol> in_kernel_order(const std::vector<Symbol>& axes) const {
-    std::vector<Symbol> out;
-    for (const auto& a : plan_.kernel.axes)
-      if (contains(axes, a.name)) out.push_back(a.name);
-    return out;
-  }
-
   std::vector<Symbol> batch_and_others() const {
     std::vector<Symbol> axes = p_.batch;
     axes.insert(axes.end(), p_.others.begin(), p_.others.end());
-    return in_kernel_order(axes);
+    return plan_.in_kernel_order(axes);
   }
 
   int64_t lanes() const { return plan_.target.lanes(std::max(4, size_of(value().types[0]))); }
@@ -213,10 +206,9 @@ class ContractNest {
   // Both factors are contiguous along the folded axis: lanes run along it, and each vector of the
   // rows meets some columns.
   void dot_product_form() {
-    const int64_t w = plan_.target.lanes(std::max(4, size_of(value().types[0])));
+    const int64_t w = lanes();
     const int64_t rows = few_rows(), columns = std::clamp<int64_t>(16 / rows, 1, 8);
-    const bool many_stores = rows * columns > 4 && !stores_from_registers();
-    if (many_stores || !stores_from_registers()) keep_result();
+    if (!stores_from_registers()) keep_result();
     const Symbol fold = p_.over.back();
     auto tile = [&](LoopKind kind, ScheduleNodes body) {
       return around(kind, {p_.lane, p_.row}, std::move(body));
@@ -428,8 +420,8 @@ class ContractNest {
     if (own_panel) {
       // Inside the parallel loops over the batch, the rows' blocks are walked one after the other.
       body = {loop(LoopKind::Serial, p_.row, row_block, std::move(body))};
-      std::vector<Symbol> outer = in_kernel_order(p_.batch), inner;
-      for (Symbol a : in_kernel_order(p_.others)) (uses_axis(p_.panel, a) ? outer : inner).push_back(a);
+      std::vector<Symbol> outer = plan_.in_kernel_order(p_.batch), inner;
+      for (Symbol a : plan_.in_kernel_order(p_.others)) (uses_axis(p_.panel, a) ? outer : inner).push_back(a);
       body = around(LoopKind::Serial, inner, std::move(body));
       body = then(pack_panel_loops(panel, width), std::move(body));
       plan_.because(sentence + "; each " + list(outer) + " packs its own panel, and is one worker's");
@@ -471,11 +463,7 @@ class ContractNest {
     return n * tile;
   }
 
-  bool many_batches() const {
-    int64_t known = 1;
-    for (Symbol a : p_.batch) known *= plan_.extent_or(a, 8);
-    return known >= 8;
-  }
+  bool many_batches() const { return plan_.points_or(p_.batch, 8) >= 8; }
 
   Planner& plan_;
   const Group& group_;
@@ -492,7 +480,7 @@ bool is_matrix_product(const Kernel& kernel, const TileValue& value) {
   return analyse(kernel, value).has_value();
 }
 
-std::vector<SizeFact> contract_facts(const Kernel& k, const Target&) {
+std::vector<SizeFact> contract_facts(const Kernel& k) {
   std::vector<SizeFact> out;
   for (const auto& v : k.values) {
     const auto p = analyse(k, v);

@@ -21,7 +21,7 @@ struct Pass {
 
 class Nest {
  public:
-  Nest(Planner& plan, const Group& group) : plan_(plan), group_(group), rows_(in_kernel_order(group.rows)) {}
+  Nest(Planner& plan, const Group& group) : plan_(plan), group_(group), rows_(plan_.in_kernel_order(group.rows)) {}
 
   void run() {
     make_passes();
@@ -34,19 +34,12 @@ class Nest {
   }
 
  private:
-  std::vector<Symbol> in_kernel_order(const std::vector<Symbol>& axes) const {
-    std::vector<Symbol> out;
-    for (const auto& a : plan_.kernel.axes)
-      if (contains(axes, a.name)) out.push_back(a.name);
-    return out;
-  }
-
   const Item& item(int i) const { return plan_.items[i]; }
 
   std::vector<Symbol> inner_axes(const Item& it) const {
     std::vector<Symbol> axes = without(it.axes, rows_);
     axes.insert(axes.end(), it.inner.begin(), it.inner.end());
-    return in_kernel_order(axes);
+    return plan_.in_kernel_order(axes);
   }
 
   // The direction of a scan matters to those that share its loop.
@@ -234,11 +227,7 @@ class Nest {
 
   int64_t rows_in_a_bunch() const {
     int64_t elements = 1;
-    for (const auto& p : passes_) {
-      int64_t n = 1;
-      for (Symbol a : p.inner) n *= plan_.extent_or(a, kParallelChunk);
-      elements = std::max(elements, n);
-    }
+    for (const auto& p : passes_) elements = std::max(elements, plan_.points_or(p.inner, kParallelChunk));
     return std::clamp<int64_t>(kParallelChunk / 4 / elements, 1, 64);
   }
 
@@ -330,8 +319,7 @@ class Nest {
       chunk = ", in tiles of " + std::to_string(kCrossing) + " x " + std::to_string(4 * lanes) + " with " + crossing.str() +
               ", along which other memory is contiguous";
     } else {
-      int64_t others = 1;
-      for (Symbol a : outer) others *= plan_.extent_or(a, 64);
+      const int64_t others = plan_.points_or(outer, 64);
       const int64_t extent = plan_.extent_or(row_vector_, 0);
       const bool whole = extent > 0 && extent <= kWholeRow && others >= 16;
       if (whole && extent < kParallelChunk / 2) {

@@ -2,6 +2,7 @@
 // by itself, in parallel, and then the parts in order.
 #include <algorithm>
 
+#include "base/extents.h"
 #include "schedule/heuristic.h"
 
 namespace pto::heuristic {
@@ -59,7 +60,7 @@ std::optional<Split> split_of(const Kernel& k, const TileValue& v) {
   }
   for (Symbol a : v.over) {
     const Size& e = k.axis(a)->extent;
-    if (a != s.axis) others *= e.is_const() ? std::max<int64_t>(e.as_int(), 1) : 4;
+    if (a != s.axis) others = saturating_mul(others, e.is_const() ? std::max<int64_t>(e.as_int(), 1) : 4);
   }
   s.part = std::max<int64_t>(kPart / others, 64);
   bool contiguous = false;

@@ -4,13 +4,10 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/symbols.h"
 
 namespace pto {
 namespace {
-
-bool contains(const std::vector<Symbol>& names, Symbol name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 class Placer {
  public:

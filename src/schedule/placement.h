@@ -29,7 +29,7 @@ Placement place(const Kernel& kernel, const Schedule& schedule);
 
 // The values, by position in kernel.values and in their order, that an expression reads.
 std::vector<int> values_read(const Kernel& kernel, const Exprs& exprs);
-// All expressions of a value (of a contract: its product), and of a store.
+// All expressions of a store.
 Exprs expressions(const TileStore& store);
 // Of the values read, those that are inlined with all that they need, in dependence order, go to
 // `inlined`; the placed ones, direct or through inlined ones, to `placed`.

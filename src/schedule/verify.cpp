@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/symbols.h"
+#include "schedule/access.h"
 #include "schedule/placement.h"
 
 namespace pto {
@@ -9,10 +11,6 @@ namespace {
 
 constexpr int64_t kMaxUnrolled = 1024;   // copies of a leaf
 constexpr int64_t kMaxLanes = 1024;
-
-bool contains(const std::vector<Symbol>& names, Symbol name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 class Verifier {
  public:
@@ -159,10 +157,7 @@ class Verifier {
 
   void check_store(const TileStore& s, int leaf) const {
     const std::string what = "the store to " + s.param.str();
-    std::vector<Symbol> axes;
-    for (const auto& a : k_.axes)
-      for (const auto& e : s.index)
-        if (!contains(axes, a.name) && uses_var(e, a.name)) axes.push_back(a.name);
+    const std::vector<Symbol> axes = store_axes(k_, s);
     check_bound(what, axes, leaf);
     check_reads(what, expressions(s), leaf, position(leaf, s.param, true));
     for (int outer : p_.path(leaf))

@@ -1,7 +1,7 @@
 #pragma once
 // A fusion group becomes the definition of one kernel: every node's row says what its elements are
 // (ops/emit.h), and the pull from the group's outputs composes them.
-#include "graph_passes/pipeline.h"
+#include "graph_passes/fuse.h"
 #include "tile/kernel.h"
 
 namespace pto {

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "expr/known_equal.h"
 #include "ops/index_attrs.h"
 
 namespace pto {
 namespace {
-
-bool same(const Size& a, const Size& b) { return a == b || prove_equal(a, b) == std::optional(true); }
 
 uint64_t hash_request(const Value& v, const Exprs& index, const Expr& guard) {
   uint64_t h = hash_combine(reinterpret_cast<uintptr_t>(v.node.get()), static_cast<uint64_t>(v.index));
@@ -47,7 +46,7 @@ Symbol Former::new_axis(const Size& extent) {
 // Axes are shared as far as possible: passes over a row all walk it by the same axis.
 Symbol Former::axis_for(const Size& extent, const std::unordered_set<Symbol>& taken) {
   for (const auto& a : kernel.axes)
-    if (!taken.count(a.name) && same(a.extent, extent)) return a.name;
+    if (!taken.count(a.name) && known_equal(a.extent, extent)) return a.name;
   return new_axis(extent);
 }
 
@@ -226,7 +225,7 @@ Exprs Former::scan(const Monoid& monoid, const Size& extent, const Expr& at, boo
                    const std::function<Exprs(const Expr&)>& body) {
   if (extent.is_const(1)) return body(Expr(0));
   PTO_CHECK(at.is_var() && axis_number_.count(at.symbol()) &&
-                same(kernel.axes[axis_number_.at(at.symbol())].extent, extent),
+                known_equal(kernel.axes[axis_number_.at(at.symbol())].extent, extent),
             "form_kernel", "a scan is read elsewhere than along its axis: " + at.str());
   TileValue v;
   v.types = monoid.types;
@@ -255,7 +254,7 @@ const Former::Request* Former::known(const Value& v) const {
         if (v.shape()[d].is_const(1)) continue;
         const Expr& i = r.index[d];
         walks = i.is_var() && axis_number_.count(i.symbol()) && seen.insert(i.symbol()).second &&
-                same(kernel.axes[axis_number_.at(i.symbol())].extent, v.shape()[d]);
+                known_equal(kernel.axes[axis_number_.at(i.symbol())].extent, v.shape()[d]);
       }
       // Of several, the one over the first axes, so that the choice does not depend on addresses.
       if (walks && (!best || std::lexicographical_compare(

@@ -124,9 +124,7 @@ void interpret_scatter(const Kernel& k, const std::vector<BufferPtr>& buffers, c
     const int64_t i = index.shape.size() == 1 ? index.offset({at[attrs.axis]}) : index.offset(at);
     to[attrs.axis] = index.read(i).to_int();
     if (to[attrs.axis] < 0 || to[attrs.axis] >= y.shape[attrs.axis]) {
-      if (error && error->empty())
-        *error = "[scatter] index " + std::to_string(to[attrs.axis]) + " is out of range for axis " +
-                 std::to_string(attrs.axis) + " of size " + std::to_string(y.shape[attrs.axis]);
+      if (error && error->empty()) *error = scatter_message(attrs, k.params[0].shape[attrs.axis]);
       return;
     }
     const int64_t offset = y.offset(to);

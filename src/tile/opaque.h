@@ -1,7 +1,7 @@
 #pragma once
 // Kernels that the five kinds of value do not express: loop templates, known by name, over whole
 // parameters. Their meaning stands in ops/opaque_attrs.h; the code that machines run is a template of
-// the same name in src/schedule.
+// the same name in src/loop (opaque_*.cpp).
 #include <string>
 #include <vector>
 

@@ -4,6 +4,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "expr/cost.h"
+
 namespace pto {
 namespace {
 
@@ -29,12 +31,6 @@ struct Facts {
   int places = 0, last_place = -1;
   int uses = 0;
 };
-
-bool is_costly_op(const Expr& e) {
-  if (is_math(e.op()) || e.op() == Op::Sqrt) return true;
-  const bool divides = e.op() == Op::Div || e.op() == Op::FloorDiv || e.op() == Op::Mod;
-  return divides && is_float(e.type());
-}
 
 class Sharer {
  public:

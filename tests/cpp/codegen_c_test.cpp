@@ -88,6 +88,17 @@ TEST(GeneratedC, ReadsLikeTheKernel) {
     EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in\n" << text;
 }
 
+TEST(GeneratedC, WithoutThePassesThatAreOff) {
+  const LoopProgram p = parse_loop_text(
+      "loop f[N](x: f32[N], out y: f32[N]) { for i in 0 .. N { y[i + 0 * N] = x[i] } }");
+  const Target target = make_target("sse");
+  const std::string text = c_generate({p}, target);
+  EXPECT_NE(text.find("y[i] ="), text.npos) << text;
+  EXPECT_EQ(c_generate({p}, target, {"simplify"}).find("y[i] ="), text.npos);
+  EXPECT_EQ(c_generate({p}, target, {"unroll", "hoist"}), text);   // of which C has none
+  EXPECT_NE(refusal([&] { c_generate({p}, target, {"flatten"}); }).find("C needs the loop pass flatten"), text.npos);
+}
+
 TEST(GeneratedC, NamesAreLegal) {
   const LoopProgram p = parse_loop_text(
       "loop exp(int: f32[4], x.1: f32[4], x_1: f32[4], out worker: f32[4]) {"

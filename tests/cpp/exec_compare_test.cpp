@@ -117,7 +117,7 @@ std::vector<Fault> faults() {
 
   ComparedPasses passed;
   const auto wrong = [](const LoopProgram& p, const Target&) { return with_values(p, smaller_two); };
-  passed.loop.insert(passed.loop.begin() + 3, {"wrong", "", false, wrong});
+  passed.loop.insert(passed.loop.begin() + 3, {"wrong", "", false, true, wrong});
   all.push_back({"loop_passes/wrong", "at loop_passes/unroll", "kernel", passed});
 
   ComparedPasses generated;

@@ -1,6 +1,7 @@
 // The memory plan: what is alive at the same time never overlaps, and what is not shares memory.
 #include <random>
 
+#include "base/extents.h"
 #include "exec_check.h"
 
 namespace pto::testing {
@@ -84,6 +85,22 @@ TEST(ExecMemory, SizesThatOverflowAreErrors) {
   const auto e = compile(graph_of({x}, {broadcast_to(reshape(x, {var("B"), 1}), {var("B"), var("B")})}), without_disk());
   EXPECT_NE(error_of([&] { e->memory({{Symbol("B"), int64_t{1} << 40}}); }).find("larger than any memory"),
             std::string::npos);
+}
+
+TEST(ExecMemory, ProductsOfExtentsDoNotWrap) {
+  constexpr int64_t k40 = int64_t{1} << 40;
+  EXPECT_EQ(elements_of({k40, k40, 0}), 0);
+  EXPECT_EQ(elements_of({k40, k40}), INT64_MAX);
+  EXPECT_EQ(bytes_of(DType::F64, {k40, k40}), INT64_MAX);
+  EXPECT_EQ(bytes_of(DType::F64, {3, 5}), 120);
+  EXPECT_EQ(make_buffer(DType::F32, {k40, k40, 0})->bytes(), 0);
+  EXPECT_NE(error_of([] { make_buffer(DType::F32, {k40, k40}); }).find("larger than any memory"), std::string::npos);
+  Program p;
+  p.sizes = {Symbol("B")};
+  p.buffers = {{Symbol("x"), BufferKind::Input, DType::F32, {k40, k40, var("B")}, nullptr}};
+  p.inputs = {0};
+  EXPECT_EQ(plan_memory(p, {{Symbol("B"), 0}}).input_bytes, 0);
+  EXPECT_NE(error_of([&] { plan_memory(p, {{Symbol("B"), 1}}); }).find("larger than any memory"), std::string::npos);
 }
 
 // --- plans in the text ------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ void expect_template(const std::string& text, const Sizes& sizes, bool many_equa
   interpret(program, got, sizes, &loop_error);
   interpret(k, want, sizes, &error);
   expect_same_bits(k, got, want, "template");
-  EXPECT_EQ(loop_error.empty(), error.empty()) << loop_error << " / " << error;
+  EXPECT_EQ(loop_error, error);
   expect_passes_keep_bits(k, program, make_target("avx2"), sizes, got, loop_error);
 }
 
@@ -107,6 +107,19 @@ TEST(LowerOpaque, IndicesOutsideAreErrorsAndWriteNothing) {
   expect_template("kernel f(x: f32[3], i: i64[40], u: f32[40]) -> (y: f32[3]) { opaque scatter "
                   "{axis = 0, combine = \"set\"} }",
                   {}, false);
+  expect_template("kernel f[s0](x: f32[s0], i: i64[40], u: f32[40]) -> (y: f32[s0]) { opaque scatter "
+                  "{axis = 0, combine = \"set\"} }",
+                  sizes_of({{"s0", 3}}), false);
+}
+
+// The names of a kernel's sizes are the compiler's own.
+TEST(LowerOpaque, MessagesNameNoSymbols) {
+  for (const auto& [size, message] : {std::pair{"s0", "[scatter] index out of range for axis 0"},
+                                      {"3", "[scatter] index out of range for axis 0 of size 3"}}) {
+    const Kernel k = parse(std::string("kernel f[s0](x: f32[") + size + "], i: i64[40], u: f32[40]) -> (y: f32[" + size +
+                           "]) { opaque scatter {axis = 0, combine = \"add\"} }");
+    EXPECT_EQ(lower(k, Schedule{k.name}, make_target("avx2")).messages, std::vector<std::string>{message});
+  }
 }
 
 }  // namespace

@@ -76,6 +76,19 @@ TEST(SizeClass, OnlyFactsThatMatter) {
   EXPECT_EQ(facts("70, 96", "j, 2 * k"), "");
 }
 
+// A product of extents beyond 64 bits is a large one.
+TEST(Heuristic, HugeExtents) {
+  const Kernel k = parse(
+      "kernel f(x: f32[2, 4294967296], y: f32[4294967296], z: f32[8589934592]) -> (o: f32[2]) {"
+      " axis i: 2 axis a: 4294967296 axis b: 4294967296 axis c: 8589934592"
+      " s[i]: f32 = reduce(add, a, b, c) x[i, a] + y[b] * z[c] store o[i] = s[i] }");
+  for (const char* name : {"x86.avx512", "x86.sse"}) {
+    const Target target = make_target(name);
+    EXPECT_NO_THROW(size_facts(k, target));
+    EXPECT_NO_THROW(verify(k, make_schedule(k, "", target).schedule, target));
+  }
+}
+
 TEST(SizeClass, StaticSizesHaveOneClass) {
   const Kernel k = parse(
       "kernel f(x: f32[4, 48], w: f32[48, 70]) -> (y: f32[4, 70]) {"

@@ -27,21 +27,12 @@ constexpr const char* kInterface =
     "  void *pool;\n"
     "} pto_worker;\n\n";
 
-// The program's name, as far as C allows: letters, and not what its library declares.
+// The program's name, as far as C allows: letters, and no word that it has.
 std::string function_name(const LoopProgram& p, std::unordered_set<std::string>& taken) {
-  static const std::unordered_set<std::string> declared = {
-      "acos",     "acosh", "asin",  "asinh",     "atan",  "atan2",   "atanh",    "cbrt",     "ceil",     "copysign",
-      "cos",      "cosh",  "erf",   "erfc",      "exp",   "exp2",    "expm1",    "fabs",     "floor",    "fma",
-      "fmax",     "fmin",  "fmod",  "gamma",     "hypot", "index",   "log",      "log10",    "log1p",    "log2",
-      "logb",     "main",  "pow",   "remainder", "rint",  "round",   "scalb",    "sin",      "sinh",     "sqrt",
-      "tan",      "tanh",  "trunc", "double",    "float", "int",     "long",     "short",    "for",      "if",
-      "else",     "while", "do",    "switch",    "case",  "default", "static",   "const",    "return",   "union",
-      "struct",   "auto",  "bool",  "true",      "false", "inline",  "signed",   "unsigned", "register", "void",
-      "volatile", "char",  "enum",  "extern",    "goto",  "break",   "continue", "sizeof",   "typedef",  "restrict"};
   std::string name = p.name.str();
   for (auto& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  if (declared.count(name) || name.rfind("pto_", 0) == 0) name = "kernel_" + name;
+  if (c_family::words().count(name) || name.rfind("pto_", 0) == 0) name = "kernel_" + name;
   const std::string base = name;
   for (int n = 1; !taken.insert(name).second; n++) name = base + "_" + std::to_string(n);
   return name;
@@ -76,14 +67,13 @@ std::string header(const LoopProgram& p, const std::string& name, const ScratchL
 
 }  // namespace
 
-std::string c_generate(const std::vector<LoopProgram>& programs, const Target& target) {
+std::string c_generate(const std::vector<LoopProgram>& programs, const Target& target,
+                       const std::set<std::string>& off) {
   c_family::Prelude prelude;
   std::string functions;
   std::unordered_set<std::string> names;
   for (const auto& program : programs) {
-    LoopProgram p = program;
-    for (const auto& pass : loop_passes())
-      if (pass.name != "unroll" && pass.name != "hoist") p = pass.run(p, target);
+    const LoopProgram p = run_loop_passes_for_c(program, target, off);
     const std::string name = function_name(p, names);
     functions +=
         "\n" + header(program, name, scratch_layout(p), target) + c_family::Renderer(p, name, prelude).function();

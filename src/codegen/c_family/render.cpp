@@ -9,15 +9,6 @@ namespace {
 
 constexpr const char* kWhere = "codegen/c_family";
 
-// Words that a local name must not be.
-constexpr const char* kWords[] = {
-    "auto",     "break",    "case",   "char",   "const",    "continue", "default", "do",     "double",  "else",
-    "enum",     "extern",   "float",  "for",    "goto",     "if",       "inline",  "int",    "long",    "register",
-    "restrict", "return",   "short",  "signed", "sizeof",   "static",   "struct",  "switch", "typedef", "union",
-    "unsigned", "void",     "while",  "bool",   "true",     "false",    "asm",     "typeof", "NAN",     "INFINITY",
-    "volatile", "int8_t",   "worker", "lane",   "int16_t",  "int32_t",  "int64_t", "sizes",  "buffers", "uint8_t",
-    "uint16_t", "uint32_t", "memcpy", "isinf",  "uint64_t", "INT64_C",  "errno",   "linux",  "unix",    "i386"};
-
 bool reads_memory(const Expr& e) {
   bool found = false;
   visit(e, [&](const Expr& n) { found |= n.is_load(); });
@@ -26,8 +17,23 @@ bool reads_memory(const Expr& e) {
 
 }  // namespace
 
+// Of the language, of what its library declares, and those that every function has.
+const std::unordered_set<std::string>& words() {
+  static const std::unordered_set<std::string> all = {
+      "INFINITY", "INT64_C", "NAN", "acos", "acosh", "asin", "asinh", "asm", "atan", "atan2", "atanh", "auto", "bool",
+      "break", "buffers", "case", "cbrt", "ceil", "char", "const", "continue", "copysign", "cos", "cosh", "default",
+      "do", "double", "else", "enum", "erf", "erfc", "errno", "exp", "exp2", "expm1", "extern", "fabs", "false",
+      "float", "floor", "fma", "fmax", "fmin", "fmod", "for", "gamma", "goto", "hypot", "i386", "if", "index",
+      "inline", "int", "int16_t", "int32_t", "int64_t", "int8_t", "isinf", "lane", "linux", "log", "log10", "log1p",
+      "log2", "logb", "long", "main", "memcpy", "pow", "register", "remainder", "restrict", "return", "rint", "round",
+      "scalb", "short", "signed", "sin", "sinh", "sizeof", "sizes", "sqrt", "static", "struct", "switch", "tan",
+      "tanh", "true", "trunc", "typedef", "typeof", "uint16_t", "uint32_t", "uint64_t", "uint8_t", "union", "unix",
+      "unsigned", "void", "volatile", "while", "worker"};
+  return all;
+}
+
 Renderer::Renderer(const LoopProgram& program, const std::string& name, Prelude& prelude)
-    : p_(program), name_(name), prelude_(prelude), taken_(std::begin(kWords), std::end(kWords)) {
+    : p_(program), name_(name), prelude_(prelude), taken_(words()) {
   taken_.insert(name);
   const ScratchLayout layout = scratch_layout(program);
   offsets_.insert(layout.offsets.begin(), layout.offsets.end());

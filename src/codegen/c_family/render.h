@@ -10,6 +10,9 @@
 
 namespace pto::c_family {
 
+// Words that are no names of functions, parameters and variables.
+const std::unordered_set<std::string>& words();
+
 class Renderer {
  public:
   Renderer(const LoopProgram& program, const std::string& name, Prelude& prelude);
