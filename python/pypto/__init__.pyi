@@ -705,7 +705,7 @@ true_divide = divide
 def floor_divide(x: TensorLike, y: TensorLike) -> Tensor:
     """The floor of x / y; x // 0 is 0 for integers."""
 def remainder(x: TensorLike, y: TensorLike) -> Tensor:
-    """x - y * floor(x / y), with the sign of y; x % 0 is 0 for integers."""
+    """x - y * floor(x / y), with the sign of y, a zero too; x % 0 is 0 for integers."""
 mod = remainder
 def power(x: TensorLike, y: TensorLike) -> Tensor:
     """x to the power y. Integers wrap; of them a negative power is rounded towards 0."""

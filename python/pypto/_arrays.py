@@ -113,6 +113,8 @@ def as_tensor(x: Any, dtype: Any = None, *, weak: bool = False) -> Any:
     if weak and isinstance(x, np.generic) and not isinstance(x, np.void):
         array_dtype(np.asarray(x))
         return x.item()
+    if weak and isinstance(x, numbers.Number) and not isinstance(x, (int, float, complex)):
+        return _real(x)
     if isinstance(x, np.ndarray):
         if _core.current_trace():
             captured = _tracing.capture_array(x)
@@ -157,10 +159,16 @@ def _from_numbers(x: Any, dtype: DType | None) -> Tensor:
     if isinstance(x, _core.Size) or (isinstance(x, numbers.Number) and not isinstance(x, np.generic)):
         if isinstance(x, complex) and not isinstance(x, (int, float)):
             raise Error("complex numbers are not supported", op="asarray", got=repr(x))
+        if not isinstance(x, (int, float, _core.Size)):
+            x = _real(x)
         if dtype is not None and isinstance(x, int):
             _fitting(np.asarray(x), dtype)
         return _core.from_scalar(x, dtype)
-    if isinstance(x, (list, tuple)) and _holds_tensors(x):
+    try:
+        nested = isinstance(x, (list, tuple)) and _holds_tensors(x)
+    except RecursionError:
+        raise Error("the list holds itself, or is nested too deeply", op="asarray") from None
+    if nested:
         from ._functions import functions
 
         return functions["stack"]([as_tensor(v, dtype) for v in x])
@@ -170,6 +178,10 @@ def _from_numbers(x: Any, dtype: DType | None) -> Tensor:
         raise Error("the nested list is ragged", op="asarray", got=str(e)) from None
     if array.dtype == object and all(isinstance(v, int) for v in array.flat):
         raise Error("a number does not fit in 64 bits", op="asarray", got=repr(x)[:80])
+    if array.dtype == object and all(isinstance(v, numbers.Number) for v in array.flat):
+        array = np.asarray([_real(v) for v in array.flat]).reshape(array.shape)
+    if array.dtype == np.float64 and (dtype is None or dtype.is_integer) and not isinstance(x, np.generic):
+        array = _large_integers(x, array)
     if array.dtype == object:
         raise Error("the list holds what are no numbers", op="asarray", got=repr(x)[:80])
     if dtype is None and array.dtype == np.float64 and not isinstance(x, np.generic):
@@ -177,6 +189,26 @@ def _from_numbers(x: Any, dtype: DType | None) -> Tensor:
     if dtype is None and array.size == 0 and not isinstance(x, np.generic):
         dtype = float32
     return _copied(array if dtype is None else _fitting(array, dtype), dtype)
+
+
+def _real(x: Any) -> float:
+    """A fraction, a decimal, ... as a float."""
+    try:
+        return float(x)
+    except (TypeError, ValueError, OverflowError):
+        raise Error("this is not a real number", op="asarray", got=repr(x)[:80]) from None
+
+
+def _large_integers(x: Any, array: np.ndarray) -> np.ndarray:
+    """Integers above int64 among others, of which NumPy makes floats."""
+    if not array.size or float(array.max()) < 2.0**63:
+        return array
+    items = np.asarray(x, object)
+    if not all(isinstance(v, int) for v in items.flat):
+        return array
+    if any(v < 0 for v in items.flat):
+        raise Error("no integer type holds all of these", op="asarray", got=repr(x)[:80])
+    return items.astype(np.uint64)
 
 
 def _holds_tensors(x: Any) -> bool:

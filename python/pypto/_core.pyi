@@ -411,7 +411,7 @@ class TensorHandle:
     def floor_divide(self, y: TensorLike) -> Tensor:
         """The floor of x / y; x // 0 is 0 for integers."""
     def remainder(self, y: TensorLike) -> Tensor:
-        """x - y * floor(x / y), with the sign of y; x % 0 is 0 for integers."""
+        """x - y * floor(x / y), with the sign of y, a zero too; x % 0 is 0 for integers."""
     mod = remainder
     def power(self, y: TensorLike) -> Tensor:
         """x to the power y. Integers wrap; of them a negative power is rounded towards 0."""

@@ -226,15 +226,30 @@ def _index_tensor(a: Any) -> Tensor:
     return as_tensor(a)
 
 
+def _written(x: Tensor, value: Any) -> Tensor:
+    """The value in x's type. Numbers must fit it; of floats written to integers, the fraction is dropped."""
+    from ._arrays import as_tensor
+
+    if isinstance(value, np.generic) and not isinstance(value, np.void):
+        value = value.item()
+    if isinstance(value, float) and x.dtype.is_integer:
+        limits = np.iinfo(x.dtype.numpy)
+        if not limits.min - 1 < value < limits.max + 1:
+            _fail(f"the number {value} does not fit the type {x.dtype}", x, got=str(value))
+        value = int(value)
+    if isinstance(value, (int, float, list, tuple, _core.Size)):
+        return as_tensor(value, x.dtype)
+    value = as_tensor(value)
+    return value if value.dtype == x.dtype else value.astype(x.dtype)
+
+
 def put(x: Tensor, index: Any, value: Any, parted: bool = False) -> Tensor:
     """x with `value`, broadcast, at index; `parted`: index arrays do not count as neighbours."""
     from ._arrays import as_tensor
     from ._functions import functions
 
     items = _normalise(x, index)
-    value = as_tensor(value, x.dtype if isinstance(value, (int, list, tuple)) else None)  # integers must fit
-    if value.dtype != x.dtype:
-        value = value.astype(x.dtype)
+    value = _written(x, value)
     if len(items) and _is_mask(items[0]) and value.ndim == 0 and all(i == slice(None) for i in items[1:]):
         mask = as_tensor(items[0])
         for d in range(mask.ndim):

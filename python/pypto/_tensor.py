@@ -154,7 +154,9 @@ class Tensor(_core.TensorHandle):
     def _scalar(self, what: str) -> Any:
         if self.ndim and any(s != 1 for s in self.shape):
             raise Error(
-                "the truth of a tensor with several elements is ambiguous; use all() or any()"
+                "the tensor has no elements: it is neither true nor false; use all() or any()"
+                if what == "bool" and 0 in self.shape
+                else "the truth of a tensor with several elements is ambiguous; use all() or any()"
                 if what == "bool"
                 else "only a tensor with one element is a number",
                 op=what,

@@ -74,7 +74,7 @@ def randint(low: int, high: int, shape: Any, *, dtype: Any = int64, generator: G
 
 def bernoulli(p: Any, shape: Any = None, *, generator: Generator | None = None) -> Tensor:
     """True with probability `p` (a tensor, or a number with a shape)."""
-    return functions["bernoulli"](as_tensor(p), **(generator or default_generator).next(), shape=shape)
+    return functions["bernoulli"](p, **(generator or default_generator).next(), shape=shape)
 
 
 def dropout(x: Tensor, p: float = 0.5, *, training: bool = True, generator: Generator | None = None) -> Tensor:

@@ -127,7 +127,18 @@ CompiledPtr from_disk(const DiskCache& disk, const std::string& key) {
   }
 }
 
+void check_target(const Target& target) {
+  if (host_runs(target.name)) return;
+  std::vector<std::string> names = target_names();
+  std::erase_if(names, [](const std::string& name) { return !host_runs(name); });
+  throw Error({.op = "target",
+               .message = "this machine cannot run code for " + target.name + "; its text can be read",
+               .expected = "one of " + join(names, ", "),
+               .got = target.name});
+}
+
 CompiledPtr get(const KernelSource& source, const CompileOptions& options) {
+  check_target(options.target);
   const std::string key = key_of(source, options);
   const auto entry = registry().entry(key);
   const std::lock_guard lock(entry->mutex);

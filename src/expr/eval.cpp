@@ -92,7 +92,8 @@ T floating(Op op, DType type, T x, T y, T z) {
     case Op::FloorDiv: return std::floor(x / y);
     case Op::Mod: {
       const T rest = std::fmod(x, y);
-      return rest != 0 && !std::isnan(rest) && (rest < 0) != (y < 0) ? rest + y : rest;
+      if (rest == 0) return std::copysign(rest, y);
+      return !std::isnan(rest) && (rest < 0) != (y < 0) ? rest + y : rest;
     }
     case Op::Min: return std::isnan(x) || x < y ? x : y;  // of two zeros the second
     case Op::Max: return std::isnan(x) || x > y ? x : y;

@@ -2,6 +2,7 @@
 #include "ops/builder.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/leaf_attrs.h"
 #include "ops/movement_attrs.h"
@@ -16,6 +17,11 @@ thread_local bool within_whole = false;
 bool is_full(const Value& x) {
   static const OpRow& full_row = row("full");
   return x.node->row() == &full_row && !x.node->has_data();
+}
+Value size_node(const Expr& value, DType type) {
+  auto attrs = std::make_shared<SizeAttrs>();
+  attrs->value = {cast(type, value)};
+  return make_value("size", {}, std::move(attrs), location);
 }
 bool is_size(const Value& x) {
   static const OpRow& size_row = row("size");
@@ -70,7 +76,7 @@ Value full(const Shape& shape, Scalar value) {
 Value cast(const Value& x, DType type) {
   if (x.dtype() == type) return x;
   if (is_full(x)) return full(x.shape(), convert(attrs_of<FullAttrs>(*x.node).value, type));
-  if (is_size(x)) return to_value(attrs_of<SizeAttrs>(*x.node).value[0], type);
+  if (is_size(x)) return size_node(attrs_of<SizeAttrs>(*x.node).value[0], type);
   auto attrs = std::make_shared<DTypeAttrs>();
   attrs->dtype = type;
   return make_value("cast", {x}, std::move(attrs), location);
@@ -87,15 +93,44 @@ DType own_type(const Operand& operand) {
   return DType::I64;
 }
 
-bool fits(int64_t value, DType type) {
-  return (value >= 0 || is_signed(type)) && convert(Scalar::from_int(DType::I64, value), type).to_int() == value;
+std::optional<Scalar> integer_of(const Operand& operand) {
+  if (const auto* i = std::get_if<int64_t>(&operand)) return Scalar::from_int(DType::I64, *i);
+  const auto* e = std::get_if<Expr>(&operand);
+  return e && e->is_const() && is_int(e->type()) ? std::optional(e->value()) : std::nullopt;
 }
 
-ErrorInfo misfit(int64_t value, DType type) {
-  return {.message = "the integer " + std::to_string(value) + " does not fit the type " + std::string(info(type).numpy),
+bool fits(Scalar value, DType type) {
+  const int64_t n = value.to_int();
+  if (value.type == DType::U64 && n < 0) return type == DType::U64;
+  return (n >= 0 || is_signed(type)) && convert(value, type).to_int() == n;
+}
+
+// A whole number within the type.
+bool fits(double value, DType type) {
+  const double limit = type == DType::U64 ? 0x1p64 : 0x1p63;
+  return std::trunc(value) == value && value < limit && Scalar::from_double(type, value).to_double() == value;
+}
+
+// Of what is known when the program is called, the value in the call that is traced decides, and is a guard.
+bool fits(const Expr& value, DType type) {
+  if (type == DType::I64 || !is_int(value.type())) return true;
+  const Expr low(Scalar::from_double(type, -INFINITY).to_int());
+  Expr within = low <= value;
+  if (type != DType::U64) within = within & (value <= Expr(Scalar::from_double(type, INFINITY).to_int()));
+  return decide(within) != false;
+}
+
+ErrorInfo misfit(const std::string& value, DType type) {
+  return {.op = std::string(innermost(location.info())),
+          .message = value + " does not fit the type " + std::string(info(type).numpy),
           .expected = "an integer within the type, or a cast of the tensor",
-          .got = std::to_string(value),
+          .got = value,
           .loc = location};
+}
+ErrorInfo misfit(Scalar integer, DType type) {
+  ErrorInfo info = misfit(integer.str(), type);
+  info.message = "the integer " + info.message;
+  return info;
 }
 
 }  // namespace
@@ -104,20 +139,23 @@ Value to_value(const Operand& operand, std::optional<DType> type) {
   const DType to = type.value_or(own_type(operand));
   if (const auto* v = std::get_if<Value>(&operand)) return cast(*v, to);
   if (const auto* b = std::get_if<bool>(&operand)) return full({}, convert(Scalar::from_bool(*b), to));
-  if (const auto* i = std::get_if<int64_t>(&operand)) {
-    if (is_int(to) && !fits(*i, to)) {
-      ErrorInfo info = misfit(*i, to);
-      info.op = std::string(innermost(location.info()));
-      throw Error(std::move(info));
-    }
-    return full({}, convert(Scalar::from_int(DType::I64, *i), to));
+  if (const auto i = integer_of(operand)) {
+    if (is_int(to) && !fits(*i, to)) throw Error(misfit(*i, to));
+    return full({}, convert(*i, to));
   }
-  if (const auto* d = std::get_if<double>(&operand)) return full({}, convert(Scalar::from_double(DType::F64, *d), to));
+  if (const auto* d = std::get_if<double>(&operand)) {
+    const Scalar value = Scalar::from_double(DType::F64, *d);
+    if (is_int(to) && !fits(*d, to)) throw Error(misfit("the number " + (std::isnan(*d) ? "nan" : value.str()), to));
+    return full({}, convert(value, to));
+  }
   const Expr& e = std::get<Expr>(operand);
   if (e.is_const()) return full({}, convert(e.value(), to));
-  auto attrs = std::make_shared<SizeAttrs>();
-  attrs->value = {cast(to, e)};
-  return make_value("size", {}, std::move(attrs), location);
+  if (is_int(to) && !fits(e, to)) throw Error(misfit("the integer " + to_text(e), to));
+  return size_node(e, to);
+}
+
+Value to_value_of(const Operand& operand, DType type) {
+  return std::holds_alternative<double>(operand) ? cast(to_value(operand, DType::F64), type) : to_value(operand, type);
 }
 
 // --- shapes -------------------------------------------------------------------------------------
@@ -269,11 +307,11 @@ class Elementwise {
   DType with_integers(DType type) const {
     if (!is_int(type)) return type;
     for (size_t i = first_; i < operands_.size(); i++) {
-      const auto* value = std::get_if<int64_t>(&operands_[i]);
+      const auto value = integer_of(operands_[i]);
       if (!value || fits(*value, type)) continue;
       const auto& n = row_.name;
       const bool compares = n == "equal" || n == "not_equal" || n == "less" || n == "less_equal";
-      if (compares && type != DType::U64) return DType::I64;
+      if (compares && type != DType::U64 && fits(*value, DType::I64)) return DType::I64;
       fail(misfit(*value, type));
     }
     return type;

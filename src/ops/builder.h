@@ -13,7 +13,8 @@
 namespace pto {
 
 // An operand as the user gave it: a tensor, or a Python scalar, which is weak: it takes the other
-// operand's type (its own default where there is none: bool, int64, float32). An Expr is a scalar that
+// operand's type (its own default where there is none: bool, int64, float32), in which it must fit. An
+// integer above int64 is a constant Expr of type uint64; any other Expr is a scalar that
 // is known when the program is called: a size or an integer (i64), a float (f64) or a bool.
 using Operand = std::variant<Value, bool, int64_t, double, Expr>;
 
@@ -48,6 +49,8 @@ std::string reported_name(const std::string& function);
 // Elementwise by row name, with promotion and broadcasting; `fn` is the name in messages.
 Value elementwise(std::string_view row, std::vector<Operand> operands, std::string_view fn = "");
 Value to_value(const Operand& operand, std::optional<DType> type = {});
+// As to_value, for a type that the user names: floats become it by the rule for casts.
+Value to_value_of(const Operand& operand, DType type);
 Value cast(const Value& x, DType type);
 Value full(const Shape& shape, Scalar value);
 Value broadcast_to(const Value& x, const Shape& shape);

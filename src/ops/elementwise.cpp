@@ -158,7 +158,7 @@ std::vector<OpRow> arithmetic_rows() {
       binary("floor_divide", apply<Op::FloorDiv>, "The floor of x / y; x // 0 is 0 for integers.",
              {.numpy = "np.floor(np.divide(x0, x1)) if x0.dtype.kind == 'f' else np.floor_divide(x0, x1)",
               .domains = {"real", "nonzero"}, .dtypes = "iuf", .exact = true}),
-      binary("remainder", apply<Op::Mod>, "x - y * floor(x / y), with the sign of y; x % 0 is 0 for integers.",
+      binary("remainder", apply<Op::Mod>, "x - y * floor(x / y), with the sign of y, a zero too; x % 0 is 0 for integers.",
              {.numpy = "np.remainder(x0, x1)", .domains = {"real", "nonzero"}, .dtypes = "iuf", .atol = 1e-6}),
       binary("power", apply_power, "x to the power y. Integers wrap; of them a negative power is rounded towards 0.",
              {.numpy = "ref.power(x0, x1)", .domains = {"positive", "small"}, .dtypes = "iuf", .ulp = 4}),

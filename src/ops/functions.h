@@ -25,6 +25,7 @@ class Args {
   Value tensor(const std::string& name) const;     // a number becomes a tensor of its default type
   Operand operand(const std::string& name) const;  // tensor or scalar
   Values tensors(const std::string& name) const;
+  bool single(const std::string& name) const;      // one tensor rather than a list of them
   Values only_tensors(const std::string& name) const;   // those among what was given, for messages
   int64_t integer(const std::string& name) const;
   double number(const std::string& name) const;

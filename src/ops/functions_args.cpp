@@ -47,6 +47,8 @@ bool Args::whole(const std::string& name) const {
 
 bool Args::text(const std::string& name) const { return std::holds_alternative<std::string>(at(name)); }
 
+bool Args::single(const std::string& name) const { return std::holds_alternative<Value>(at(name)); }
+
 Value Args::tensor(const std::string& name) const {
   const Arg& arg = at(name);
   if (const auto* v = std::get_if<Value>(&arg)) return *v;

@@ -13,9 +13,8 @@ DType dtype_or(const Args& args, DType otherwise) {
 
 Values build_full(const Args& args) {
   const Operand value = args.operand("value");
-  const Value scalar =
-      to_value(value, args.given("dtype") ? std::optional(args.dtype("dtype")) : std::nullopt);
-  return {broadcast_to(cast(scalar, dtype_or(args, scalar.dtype())), args.shape("shape"))};
+  const Value scalar = args.given("dtype") ? to_value_of(value, args.dtype("dtype")) : to_value(value);
+  return {broadcast_to(scalar, args.shape("shape"))};
 }
 
 Values filled(const Args& args, double value) {
@@ -29,7 +28,9 @@ Values filled_like(const Args& args, double value) {
 
 Values build_full_like(const Args& args) {
   const Value x = args.tensor("x");
-  return {broadcast_to(to_value(args.operand("value"), dtype_or(args, x.dtype())), x.shape())};
+  const Operand value = args.operand("value");
+  const Value scalar = args.given("dtype") ? to_value_of(value, args.dtype("dtype")) : to_value(value, x.dtype());
+  return {broadcast_to(scalar, x.shape())};
 }
 
 // start, start + step, ... up to but without stop. One bound alone is the stop.
@@ -46,6 +47,8 @@ Values build_arange(const Args& args) {
     const Size from = two ? args.size("start") : Size(0), to = args.size(two ? "stop" : "start");
     const Size span = by > 0 ? ceil_div(to - from, by) : ceil_div(from - to, -by);
     const Size n = simplify(bounds(simplify(span)).lo >= 0 ? span : max(span, Expr(0)));
+    if (is_int(type) && from.is_const() && n.is_const() && n.as_int() > 0)
+      for (const int64_t end : {from.as_int(), from.as_int() + (n.as_int() - 1) * by}) to_value(end, type);
     Value x = iota({n}, 0, type == DType::Bool ? DType::I64 : type);
     if (by != 1) x = mul(x, by);
     if (!from.is_const(0)) x = add(x, size_value(from, x.dtype()));

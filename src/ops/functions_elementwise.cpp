@@ -117,7 +117,9 @@ Values build_hypot(const Args& args) {
   const Value large = maximum(x, y), small = minimum(x, y);
   const Value plain = logical_or(equal(large, 0.0), equal(large, INFINITY));
   const Value ratio = where(plain, 0.0, div(small, large));
-  return {mul(large, sqrt(add(mul(ratio, ratio), 1.0)))};
+  // An infinite side is longer than any other, also than one that is not known.
+  const Value infinite = logical_or(equal(x, INFINITY), equal(y, INFINITY));
+  return {where(infinite, INFINITY, mul(large, sqrt(add(mul(ratio, ratio), 1.0))))};
 }
 
 // Written for |x|, where nothing cancels; the sign is put back.

@@ -110,9 +110,19 @@ Values build_broadcast_arrays(const Args& args) {
 
 // --- joining and splitting -----------------------------------------------------------------------
 
+// What is listed along the leading axis of a tensor.
+Values rows_of(const Args& args, const Value& x) {
+  if (x.rank() == 0 || !x.shape()[0].is_const())
+    fail(args, "one tensor stands for its rows, whose number must be known", "a list of tensors", x.type().str(), "", {x});
+  Values rows;
+  for (int64_t i = 0; i < x.shape()[0].as_int(); i++)
+    rows.push_back(reshape(slice_axis(x, 0, i, i + 1), {x.shape().begin() + 1, x.shape().end()}));
+  return rows;
+}
+
 // Tensors of the type that they all promote to.
 Values promoted(const Args& args, const char* name) {
-  Values xs = args.tensors(name);
+  Values xs = args.single(name) ? rows_of(args, args.tensor(name)) : args.tensors(name);
   if (xs.empty()) fail(args, "there are no tensors to join", "at least one", "none");
   DType type = xs[0].dtype();
   for (const auto& x : xs) {

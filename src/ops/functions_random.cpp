@@ -18,6 +18,14 @@ Value random_bits(const Args& args, const Shape& shape, DType type, int64_t pair
   return make_value("random_bits", {word("key"), word("offset")}, attrs, current_loc());
 }
 
+std::string number_text(double x) { return std::isnan(x) ? "nan" : Scalar::from_double(DType::F64, x).str(); }
+
+double probability(const Args& args, const std::string& name) {
+  const double p = args.number(name);
+  if (!(p >= 0 && p <= 1)) fail(args, name + " is not a probability", "0 <= " + name + " <= 1", number_text(p));
+  return p;
+}
+
 DType float_argument(const Args& args) {
   const DType type = args.dtype("dtype");
   if (!is_float(type)) fail(args, "the type must be floating", "a floating type", std::string(name(type)));
@@ -69,6 +77,7 @@ Value standard_normal(const Args& args, const Shape& shape, DType type) {
 Values build_normal(const Args& args) {
   const DType type = float_argument(args);
   const double mean = args.number("mean"), deviation = args.number("std");
+  if (!(deviation >= 0)) fail(args, "the standard deviation is negative", "std >= 0", number_text(deviation));
   Value x = standard_normal(args, args.shape("shape"), type);
   if (deviation != 1) x = mul(x, deviation);
   if (mean != 0) x = add(x, mean);
@@ -102,6 +111,8 @@ Values build_randint(const Args& args) {
 }
 
 Values build_bernoulli(const Args& args) {
+  const Operand given = args.operand("p");
+  if (!std::holds_alternative<Value>(given) && !std::holds_alternative<Expr>(given)) probability(args, "p");
   const Value p = args.tensor("p");
   const Shape shape = args.given("shape") ? args.shape("shape") : p.shape();
   const Value unit = unit_uniform(args, shape, p.dtype() == DType::F64 ? DType::F64 : DType::F32);
@@ -110,8 +121,7 @@ Values build_bernoulli(const Args& args) {
 
 Values build_dropout(const Args& args) {
   const Value x = args.tensor("x");
-  const double p = args.number("p");
-  if (!(p >= 0 && p <= 1)) fail(args, "p is not a probability", "0 <= p <= 1", Scalar::from_double(DType::F64, p).str());
+  const double p = probability(args, "p");
   if (!args.boolean("training") || p == 0) return {x};
   const Value kept = greater_equal(unit_uniform(args, x.shape(), DType::F32), p);
   const Value scaled = mul(widened(x), p == 1 ? 0.0 : 1 / (1 - p));

@@ -9,6 +9,7 @@
 #include "api/session.h"
 #include "base/interrupt.h"
 #include "codegen/codegen.h"
+#include "exec/reschedule.h"
 #include "graph_passes/pipeline.h"
 #include "loop_passes/pipeline.h"
 #include "python/executables.h"
@@ -40,51 +41,9 @@ ExecutableHandle compile_graph(const GraphHandle& g, const std::vector<std::stri
   return {compile(*g.graph, options)};
 }
 
-// Sizes and parameters, as a kernel's text begins.
-std::string interface_text(const Kernel& kernel) {
-  const std::string text = to_text(kernel);
-  return text.substr(0, text.find(" {"));
-}
-
-// The program with schedules of its kernels replaced by the text's. The text may define a kernel anew,
-// as the schedule level shows it: with the stages that the schedule places.
 ExecutableHandle with_schedule(const ExecutableHandle& e, const std::string& text) {
-  Program program = e.executable->program();
-  Lexer in(text, "schedule");
-  std::map<Symbol, std::vector<Schedule>> given;
-  auto known = [&](Symbol name) -> Kernel& {
-    const auto kernel = program.kernels.find(name);
-    if (kernel != program.kernels.end()) return kernel->second;
-    std::vector<std::string> names;
-    for (const auto& [other, k] : program.kernels) names.push_back(other.str());
-    throw Error({.op = "with_schedule",
-                 .message = "there is no kernel named " + name.str(),
-                 .expected = join(names, ", "),
-                 .got = name.str(),
-                 .loc = caller_loc()});
-  };
-  while (!in.done()) {
-    if (in.at("kernel")) {
-      Kernel kernel = parse_kernel(in);
-      Kernel& present = known(kernel.name);
-      if (interface_text(kernel) != interface_text(present))
-        throw Error({.op = "with_schedule",
-                     .message = "kernel " + kernel.name.str() + " has another interface in this program",
-                     .expected = interface_text(present),
-                     .got = interface_text(kernel),
-                     .loc = caller_loc()});
-      verify(kernel, "with_schedule");
-      present = std::move(kernel);
-      continue;
-    }
-    Schedule schedule = parse_schedule(in);
-    verify(known(schedule.kernel), schedule, e.executable->options().target);
-    given[schedule.kernel].push_back(std::move(schedule));
-  }
-  if (given.empty()) throw Error("with_schedule", "the text has no schedule", caller_loc());
-  for (auto& [name, schedules] : given) program.schedules[name] = std::move(schedules);
-  verify(program, "with_schedule");
-  return {std::make_shared<Executable>(std::move(program), e.executable->options())};
+  const AtCaller at;
+  return {std::make_shared<Executable>(with_schedules(*e.executable, text), e.executable->options())};
 }
 
 nb::dict counters_dict() {

@@ -24,6 +24,17 @@ bool is_instance(nb::handle h, const nb::object& type) {
   throw nb::type_error(text.c_str());
 }
 
+// An integer that uint64 alone holds.
+std::optional<Scalar> large_integer(nb::handle h) {
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(h.ptr(), &overflow);
+  if (overflow <= 0) return std::nullopt;
+  const unsigned long long v = PyLong_AsUnsignedLongLong(h.ptr());
+  if (!PyErr_Occurred()) return Scalar{DType::U64, v};
+  PyErr_Clear();
+  return std::nullopt;
+}
+
 bool is_sequence(nb::handle h) { return PyList_Check(h.ptr()) || PyTuple_Check(h.ptr()); }
 
 }  // namespace
@@ -153,8 +164,12 @@ bool to_operand(nb::handle h, Operand& out) {
     out = value_of(h);
   } else if (PyBool_Check(h.ptr())) {
     out = h.ptr() == Py_True;
-  } else if (PyLong_CheckExact(h.ptr())) {
-    out = integer_of(h);
+  } else if (PyLong_Check(h.ptr())) {      // enumerations too
+    if (const auto large = large_integer(h)) {
+      out = Expr(*large);
+    } else {
+      out = integer_of(h);
+    }
   } else if (PyFloat_Check(h.ptr())) {     // NumPy's float64 too
     out = PyFloat_AS_DOUBLE(h.ptr());
   } else if (nb::isinstance<SizeHandle>(h)) {
@@ -258,7 +273,11 @@ Arg to_arg(nb::handle h, const Parameter* parameter) {
   if (is_tensor(h)) return value_of(h);
   if (p == Py_None) return std::monostate{};
   if (PyBool_Check(p)) return p == Py_True;
-  if (PyLong_Check(p)) return integer_of(h);
+  if (PyLong_Check(p)) {
+    if (parameter && parameter->takes("Tensor"))
+      if (const auto large = large_integer(h)) return Expr(*large);
+    return integer_of(h);
+  }
   if (PyFloat_Check(p)) return PyFloat_AS_DOUBLE(p);
   if (PyUnicode_Check(p)) return nb::cast<std::string>(h);
   if (is_instance(h, hooks().dtype_class)) return dtype_of(h);
@@ -489,7 +508,7 @@ void bind_values(nb::module_& m) {
     Operand operand;
     if (!to_operand(x, operand)) type_error("a number is expected", x);
     const AtCaller at;
-    return wrap(to_value(operand, dtype.is_none() ? std::nullopt : std::optional(dtype_of(dtype))));
+    return wrap(dtype.is_none() ? to_value(operand) : to_value_of(operand, dtype_of(dtype)));
   }, nb::arg("x"), nb::arg("dtype").none());
 }
 

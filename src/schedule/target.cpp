@@ -36,19 +36,6 @@ const KnownTarget* find_target(std::string_view name) {
   return nullptr;
 }
 
-bool host_runs(std::string_view name) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (name == "x86.avx512") return __builtin_cpu_supports("x86-64-v4");
-  if (name == "x86.avx2") return __builtin_cpu_supports("x86-64-v3");
-  return name == "x86.sse" && __builtin_cpu_supports("x86-64-v2");
-#elif defined(__aarch64__)
-  return name == "aarch64.neon";
-#else
-  return false;
-#endif
-}
-
 // What this machine has beyond the target's level.
 std::string extra_features([[maybe_unused]] std::string_view name) {
   std::vector<std::string> out;
@@ -120,6 +107,19 @@ Target detect_host() {
 }
 
 }  // namespace
+
+bool host_runs(std::string_view name) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (name == "x86.avx512") return __builtin_cpu_supports("x86-64-v4");
+  if (name == "x86.avx2") return __builtin_cpu_supports("x86-64-v3");
+  return name == "x86.sse" && __builtin_cpu_supports("x86-64-v2");
+#elif defined(__aarch64__)
+  return name == "aarch64.neon";
+#else
+  return false;
+#endif
+}
 
 std::string Target::key() const {
   std::vector<std::string> parts{name, triple, cpu, features};

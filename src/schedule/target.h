@@ -2,6 +2,7 @@
 // A target as data: what schedules and generators need to know about a machine.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pto {
@@ -22,6 +23,8 @@ struct Target {
 // The machine that runs this process, restricted by PTO_TARGET ("avx512", "avx2", "sse"; names of
 // known targets). pto::Error for an unknown name or one the machine cannot run.
 const Target& host_target();
+// Whether this machine runs code for the target of that name.
+bool host_runs(std::string_view name);
 Target make_target(const std::string& name);
 std::vector<std::string> target_names();
 

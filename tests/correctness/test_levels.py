@@ -130,3 +130,74 @@ def test_text_runs_again(square):
     want = matmul(square, square).numpy()
     again = pto._core.Executable.parse(str(matmul.executable))
     np.testing.assert_array_equal(again.run([pto.asarray(square)] * 2, {})[0].numpy(), want)
+
+
+def _programs():
+    """Functions that the heuristic gives schedules of every form, with shapes for their arguments."""
+    return {
+        "matmul": (lambda a, b: a @ b, (64, 64), (64, 64)),
+        "small_matmul": (lambda a, b: a @ b, (3, 5), (5, 2)),
+        "batched_epilogue": (lambda a, b: pto.tanh(a @ b + 1) * 2, (3, 40, 33), (3, 33, 50)),
+        "pointwise": (lambda a, b: pto.exp(a) * b + 1, (37, 50), (50,)),
+        "transposed": (lambda a: a.T + 1, (37, 50)),
+        "softmax": (lambda a: pto.softmax(a, -1), (40, 100)),
+        "softmax_columns": (lambda a: pto.softmax(a, 0), (40, 100)),
+        "layer_norm": (lambda a: pto.layer_norm(a, (100,)), (40, 100)),
+        "sum_all": (lambda a: pto.sum(a), (300, 70)),
+        "sum_rows": (lambda a: pto.sum(a * a, axis=1), (300, 70)),
+        "sum_columns": (lambda a: pto.max(a, axis=0), (300, 70)),
+        "argmax": (lambda a: pto.argmax(a, axis=1), (30, 70)),
+        "variance": (lambda a: pto.var(a, axis=1), (30, 70)),
+        "cumsum": (lambda a: pto.cumsum(a, 1) * 2, (30, 70)),
+        "sort": (lambda a: pto.sort(a, axis=1) + 1, (30, 70)),
+        "concat": (lambda a, b: pto.concat([a * 2, b], 1), (30, 70), (30, 3)),
+        "gather": (lambda a: a[[2, 0, 1]] + 1, (30, 70)),
+        "pad": (lambda a: pto.pad(a, 2) + 1, (30, 70)),
+        "attention": (lambda q, k: pto.scaled_dot_product_attention(q, k, k), (2, 4, 30, 16), (2, 4, 30, 16)),
+        "branches": (lambda a, b: pto.cond(pto.sum(a) > 0, lambda: pto.softmax(a @ b, -1), lambda: a @ b), (30, 40), (40, 50)),
+    }
+
+
+@pytest.mark.parametrize("name", _programs())
+def test_schedules_that_are_shown_are_taken(name, capsys):
+    """The whole listing, its kernels and schedules, and each schedule alone: the same bits."""
+    function, *shapes = _programs()[name]
+    rng = np.random.default_rng(5)
+    inputs = [pto.asarray(rng.standard_normal(shape).astype(np.float32)) for shape in shapes]
+    compiled = pto.kernel(function)
+    want = compiled(*inputs).numpy()
+    text = compiled.show("schedule")
+    for given in (text, text[text.index("\nkernel ") :], text[text.index("\nschedule ") :]):
+        np.testing.assert_array_equal(compiled.with_schedule(given)(*inputs).numpy(), want)
+
+
+def test_listings_of_several_classes_of_sizes(capsys):
+    """One kernel that runs in two classes is shown, and taken, as two."""
+
+    @pto.kernel
+    def f(a, b):
+        return pto.softmax(a, -1), pto.softmax(b, -1)
+
+    for n, m in ((30, 40), (3, 2000), (2, 3000)):
+        inputs = [pto.ones((n, n)), pto.ones((m, m))]
+        want = [t.numpy() for t in f(*inputs)]
+    text = f.show("schedule")
+    for given in (text, text[text.index("\nkernel ") :], text[text.index("\nschedule ") :]):
+        for got, wanted in zip(f.with_schedule(given)(*inputs), want):
+            np.testing.assert_array_equal(got.numpy(), wanted)
+
+
+def test_listings_of_other_programs_are_refused(square, capsys):
+    matmul, other = product(), pto.kernel(lambda a, b: pto.sort(a @ b))
+    matmul(square, square), other(square, square)
+    with pytest.raises(pto.Error, match="another program"):
+        matmul.with_schedule(other.show("schedule"))
+
+
+def test_targets_that_this_machine_cannot_run(square):
+    foreign = "aarch64.neon" if TARGET.startswith("x86") else "x86.avx2"
+    f = pto.jit(lambda a: a * 2, target=foreign)
+    with pytest.raises(pto.Error, match="cannot run") as error:
+        f(square)
+    assert TARGET in str(error.value)
+    assert "k0" in product().get_code(lang="asm", target=foreign)

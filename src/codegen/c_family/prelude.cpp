@@ -63,7 +63,8 @@ const char* float_body(Op op) {
     case Op::Mod:
       return "($T a, $T b) {\n"
              "  $T r = fmod$F(a, b);\n"
-             "  return r != 0 && r == r && (r < 0) != (b < 0) ? r + b : r;\n"
+             "  if (r == 0) return copysign$F(r, b);\n"
+             "  return r == r && (r < 0) != (b < 0) ? r + b : r;\n"
              "}";
     default: return nullptr;
   }

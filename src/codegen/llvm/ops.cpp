@@ -213,8 +213,8 @@ Value* OpEmitter::float_mod(Value* x, Value* y) {
   Value* zero = float_like(x, 0);
   Value* rest = b.CreateFRem(x, y);
   Value* unequal_signs = b.CreateXor(b.CreateFCmpOLT(rest, zero), b.CreateFCmpOLT(y, zero));
-  Value* moves = b.CreateAnd(b.CreateFCmpONE(rest, zero), unequal_signs);
-  return b.CreateSelect(moves, b.CreateFAdd(rest, y), rest);
+  Value* moved = b.CreateSelect(unequal_signs, b.CreateFAdd(rest, y), rest);
+  return b.CreateSelect(b.CreateFCmpOEQ(rest, zero), b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, y), moved);
 }
 
 Value* OpEmitter::fma(Value* x, Value* y, Value* z) {
