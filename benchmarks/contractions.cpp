@@ -55,10 +55,15 @@ const Product kProducts[] = {
 constexpr int64_t kPeakSteps = 20'000'000;
 LoopProgram peak_program(const Target& target, int workers) {
   const int lanes = target.lanes(4);
-  const auto wide = [&](const std::string& value) { return "broadcast(" + value + ", " + std::to_string(lanes) + ")"; };
-  std::string text = "loop peak(x: f32[1], out y: f32[" + std::to_string(16 * lanes * workers) + "]) {\n  parallel p in 0 .. " +
-                     std::to_string(workers) + " {\n    alloc a: f32[" + std::to_string(16 * lanes) + "] register\n";
-  const auto at = [&](int c) { return "ramp(" + std::to_string(c * lanes) + ", 1, " + std::to_string(lanes) + ")"; };
+  const auto wide = [&](const std::string& value) {
+    return "broadcast(" + value + ", " + std::to_string(lanes) + ")";
+  };
+  std::string text = "loop peak(x: f32[1], out y: f32[" + std::to_string(16 * lanes * workers) +
+                     "]) {\n  parallel p in 0 .. " + std::to_string(workers) + " {\n    alloc a: f32[" +
+                     std::to_string(16 * lanes) + "] register\n";
+  const auto at = [&](int c) {
+    return "ramp(" + std::to_string(c * lanes) + ", 1, " + std::to_string(lanes) + ")";
+  };
   for (int c = 0; c < 16; c++) text += "    a[" + at(c) + "] = " + wide("x[0]") + "\n";
   text += "    for i in 0 .. " + std::to_string(kPeakSteps) + " {\n";
   for (int c = 0; c < 16; c++)
@@ -95,15 +100,16 @@ double seconds(const Compiled& c, int workers, int runs) {
   for (const auto& p : c.program.params) {
     buffers.push_back(make_buffer(p.dtype, eval_shape(p.shape, {})));
     auto* values = static_cast<float*>(buffers.back()->data);
-    for (int64_t i = 0; i < buffers.back()->elements(); i++) values[i] = 0.25f + static_cast<float>(i % 7) * 0.01f;
+    for (int64_t i = 0; i < buffers.back()->elements(); i++)
+      values[i] = 0.25f + static_cast<float>(i % 7) * 0.01f;
     pointers.push_back(buffers.back()->data);
   }
   double best = 1e9;
   for (int run = 0; run <= runs; run++) {
     int32_t failed = 0;
     const std::clock_t start = std::clock();
-    run_parallel(workers, eval_size(c.scratch.shared_bytes, {}), eval_size(c.scratch.private_bytes, {}), &failed,
-                 [&](pto_worker& w) { c.code(pointers.data(), nullptr, &w); });
+    run_parallel(workers, eval_size(c.scratch.shared_bytes, {}), eval_size(c.scratch.private_bytes, {}),
+                 &failed, [&](pto_worker& w) { c.code(pointers.data(), nullptr, &w); });
     const double spent = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / workers;
     if (run > 0) best = std::min(best, spent);
   }
@@ -124,8 +130,8 @@ int benchmark(int workers, bool print) {
     const Compiled c = compile(lower(s.kernel, s.schedule, target), target);
     const double compiling = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const double time = seconds(c, workers, 15), rate = 2 * p.multiply_adds / time / 1e9;
-    std::printf("%-28s %8.3f ms %7.1f GFLOP/s  %3.0f %% of the peak, compiled in %.0f ms\n", p.name, time * 1e3, rate,
-                100 * rate / most, compiling * 1e3);
+    std::printf("%-28s %8.3f ms %7.1f GFLOP/s  %3.0f %% of the peak, compiled in %.0f ms\n", p.name,
+                time * 1e3, rate, 100 * rate / most, compiling * 1e3);
   }
   return 0;
 }

@@ -43,7 +43,7 @@ class Report:
 def fresh(name: str, *arguments: str, cache: str) -> dict:
     """The answer of a function of fresh.py, in a process of its own."""
     env = {**os.environ, "PTO_CACHE_DIR": cache}
-    env.pop("PYTHONDONTWRITEBYTECODE", None)   # the second process finds modules compiled, as users do
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # the second process finds modules compiled, as users do
     done = subprocess.run([sys.executable, str(HERE / "fresh.py"), name, *arguments], env=env, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"bench: {name} failed\n{done.stderr}")

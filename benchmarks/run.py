@@ -1,6 +1,6 @@
 """PyPTO's benchmarks: prints figures, and fails where one misses its bound.
 
-    run.py [demo] [--rounds N] [--threads N] [--markdown FILE]
+run.py [demo] [--rounds N] [--threads N] [--markdown FILE]
 """
 
 import argparse
@@ -19,7 +19,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.rounds < 1 or args.threads < 1:
         parser.error("rounds and threads are at least 1")
-    for name in ("OMP", "MKL", "OPENBLAS", "PTO"):   # before any library reads them
+    for name in ("OMP", "MKL", "OPENBLAS", "PTO"):  # before any library reads them
         os.environ[f"{name}_NUM_THREADS"] = str(args.threads)
     import figures
 

@@ -30,8 +30,8 @@ int main() {
         worst = std::max(worst, std::fabs(sum - 1));
       }
       std::printf("%d queries, %d keys: result (%lld, %lld), rows sum to 1 within %s\n", s, t,
-                  static_cast<long long>(results[0].shape()[0]), static_cast<long long>(results[0].shape()[1]),
-                  worst < 1e-5 ? "1e-5" : "more than 1e-5");
+                  static_cast<long long>(results[0].shape()[0]),
+                  static_cast<long long>(results[0].shape()[1]), worst < 1e-5 ? "1e-5" : "more than 1e-5");
     }
     try {
       attention({numbers({3, 16}, 1), numbers({5, 16}, 2), numbers({6, 16}, 3)});

@@ -1,6 +1,6 @@
 """Sentences by meaning: encodes them, compares them, and tells what the compiler did.
 
-    python demo.py "A man is eating." "Somebody has lunch." --svg graph.svg
+python demo.py "A man is eating." "Somebody has lunch." --svg graph.svg
 """
 
 import argparse

@@ -91,9 +91,9 @@ struct Named {
 Tensor input(const std::string& name, Type type, const std::vector<Dim>& shape);
 // Any function of the library by name; those with one result, and the others.
 Tensor op(const std::string& function, const std::vector<Argument>& arguments,
-             const std::vector<Named>& named = {});
+          const std::vector<Named>& named = {});
 std::vector<Tensor> op_results(const std::string& function, const std::vector<Argument>& arguments,
-                              const std::vector<Named>& named = {});
+                               const std::vector<Named>& named = {});
 std::vector<std::string> function_names();
 
 Tensor matmul(const Tensor& a, const Tensor& b);

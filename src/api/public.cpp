@@ -111,7 +111,7 @@ Tensor input(const std::string& name, Type type, const std::vector<Dim>& shape) 
 }
 
 std::vector<Tensor> op_results(const std::string& function, const std::vector<Argument>& arguments,
-                              const std::vector<Named>& named) {
+                               const std::vector<Named>& named) {
   SizeContext context;
   const WithSizeContext with(context);
   const ToArg to_arg{context};
@@ -127,7 +127,8 @@ std::vector<Tensor> op_results(const std::string& function, const std::vector<Ar
   return results;
 }
 
-Tensor op(const std::string& function, const std::vector<Argument>& arguments, const std::vector<Named>& named) {
+Tensor op(const std::string& function, const std::vector<Argument>& arguments,
+          const std::vector<Named>& named) {
   auto results = op_results(function, arguments, named);
   if (results.size() != 1)
     throw Error({.op = function,

@@ -100,7 +100,8 @@ class Numbers {
   std::vector<bool> operands(const Structure& structure, const std::vector<Scalar>& numbers) {
     const std::lock_guard lock(mutex_);
     if (seen_.size() > 8 * kMaxCached) seen_.clear();
-    const auto [it, added] = seen_.try_emplace(structure, Seen{numbers, std::vector<bool>(numbers.size(), false)});
+    const auto [it, added] =
+        seen_.try_emplace(structure, Seen{numbers, std::vector<bool>(numbers.size(), false)});
     auto& [first, varied] = it->second;
     for (size_t i = 0; i < numbers.size(); i++)
       if (!(numbers[i] == first[i])) varied[i] = true;
@@ -142,7 +143,8 @@ Graph graph_of(const Piece& piece, const std::vector<bool>& operands) {
     Values results;
     if (is_number(*node) && operands[number++]) {
       const auto& attrs = attrs_of<FullAttrs>(*node);
-      const Value x = make_input("n" + std::to_string(number_inputs.size()), {attrs.value.type, {}}, node->loc());
+      const Value x =
+          make_input("n" + std::to_string(number_inputs.size()), {attrs.value.type, {}}, node->loc());
       number_inputs.push_back(x.node);
       const WithLoc at(node->loc());
       results.push_back(broadcast_to(x, attrs.shape));
@@ -154,8 +156,8 @@ Graph graph_of(const Piece& piece, const std::vector<bool>& operands) {
     } else {
       Values operands;
       for (const auto& v : node->inputs()) operands.push_back(replaced.at(v.node.get())[v.index]);
-      const auto copy =
-          std::make_shared<Node>(node->row(), node->attrs(), std::move(operands), node->outputs(), node->loc());
+      const auto copy = std::make_shared<Node>(node->row(), node->attrs(), std::move(operands),
+                                               node->outputs(), node->loc());
       for (size_t i = 0; i < node->outputs().size(); i++) results.push_back({copy, static_cast<int>(i)});
     }
     replaced.emplace(node.get(), std::move(results));
@@ -290,7 +292,8 @@ void materialise(const Values& values) {
       const NodePtr& node = piece.outputs[i].node;
       next = i + node->outputs().size();
       if (!node->has_data())
-        node->set_data({results.begin() + static_cast<int64_t>(i), results.begin() + static_cast<int64_t>(next)});
+        node->set_data(
+            {results.begin() + static_cast<int64_t>(i), results.begin() + static_cast<int64_t>(next)});
     }
   }
 }

@@ -17,8 +17,7 @@ std::string source_excerpt(const LocInfo& loc) {
   text += "\n    " + line.substr(start);
   const int from = std::max(0, loc.column - static_cast<int>(start));
   const int to = std::max(from + 1, loc.end_column - static_cast<int>(start));
-  if (loc.end_column > loc.column)
-    text += "\n    " + std::string(from, ' ') + std::string(to - from, '^');
+  if (loc.end_column > loc.column) text += "\n    " + std::string(from, ' ') + std::string(to - from, '^');
   return text;
 }
 

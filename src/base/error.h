@@ -42,8 +42,8 @@ class InternalError : public std::logic_error {
 };
 
 // For invariants of the compiler itself: PTO_CHECK(a == b, "tile/lower", "text").
-#define PTO_CHECK(condition, where, ...) \
-  do {                                   \
+#define PTO_CHECK(condition, where, ...)                              \
+  do {                                                                \
     if (!(condition)) throw ::pto::InternalError(where, __VA_ARGS__); \
   } while (false)
 

@@ -27,8 +27,8 @@ Table& table() {
 Loc::Loc(const LocInfo& info) {
   auto& t = table();
   std::unique_lock lock(t.mutex);
-  auto [it, fresh] = t.ids.try_emplace(
-      Key{info.file, info.line, info.column, info.end_column, info.path}, t.infos.size());
+  auto [it, fresh] =
+      t.ids.try_emplace(Key{info.file, info.line, info.column, info.end_column, info.path}, t.infos.size());
   if (fresh) t.infos.push_back(info);
   id_ = it->second;
 }

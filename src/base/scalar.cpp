@@ -101,9 +101,7 @@ Scalar Scalar::from_bytes(DType type, const void* bytes) {
   return s;
 }
 
-void Scalar::to_bytes(void* bytes) const {
-  std::memcpy(bytes, &bits, static_cast<size_t>(size_of(type)));
-}
+void Scalar::to_bytes(void* bytes) const { std::memcpy(bytes, &bits, static_cast<size_t>(size_of(type))); }
 
 double Scalar::to_double() const {
   switch (type) {
@@ -146,8 +144,10 @@ std::string Scalar::str() const {
   if (type == DType::Bool) return bits ? "true" : "false";
   char buffer[64];
   if (!is_float(type)) {
-    if (type == DType::U64) std::snprintf(buffer, sizeof buffer, "%llu", (unsigned long long)bits);
-    else std::snprintf(buffer, sizeof buffer, "%lld", (long long)to_int());
+    if (type == DType::U64)
+      std::snprintf(buffer, sizeof buffer, "%llu", (unsigned long long)bits);
+    else
+      std::snprintf(buffer, sizeof buffer, "%lld", (long long)to_int());
     return buffer;
   }
   const double value = to_double();
@@ -156,9 +156,9 @@ std::string Scalar::str() const {
     return buffer;
   }
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  const auto end = type == DType::F64 ? std::to_chars(buffer, buffer + sizeof buffer, value)
-                                      : std::to_chars(buffer, buffer + sizeof buffer,
-                                                      static_cast<float>(value));
+  const auto end = type == DType::F64
+                       ? std::to_chars(buffer, buffer + sizeof buffer, value)
+                       : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value));
   return std::string(buffer, end.ptr);
 }
 

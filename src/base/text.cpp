@@ -45,9 +45,7 @@ Token Lexer::scan() {
   token.column = static_cast<int>(pos_ - line_start_) + 1;
   const std::string_view rest = std::string_view(source_).substr(pos_);
   if (rest.empty()) return token;
-  auto is_name = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '\'';
-  };
+  auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '\''; };
   size_t n = 1;
   if (std::isalpha(static_cast<unsigned char>(rest[0])) || rest[0] == '_') {
     while (n < rest.size() &&
@@ -126,8 +124,8 @@ int64_t Lexer::integer() {
   const Token token = peek();
   uint64_t value = 0;
   auto r = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
-  if (r.ec != std::errc() || r.ptr != token.text.data() + token.text.size() ||
-      value > uint64_t{1} << 63 || (!negative && value == uint64_t{1} << 63))
+  if (r.ec != std::errc() || r.ptr != token.text.data() + token.text.size() || value > uint64_t{1} << 63 ||
+      (!negative && value == uint64_t{1} << 63))
     fail("expected a 64-bit integer");
   next();
   return static_cast<int64_t>(negative ? ~value + 1 : value);
@@ -152,10 +150,10 @@ bool Lexer::done() { return peek().kind == Token::End; }
 
 void Lexer::fail(const std::string& message) {
   const Token token = peek();
-  const std::string found = token.kind == Token::End ? "the end of the text"
-                                                     : "'" + std::string(token.text) + "'";
-  throw Error(what_, message + ", found " + found + " at line " + std::to_string(token.line) +
-                         ", column " + std::to_string(token.column));
+  const std::string found =
+      token.kind == Token::End ? "the end of the text" : "'" + std::string(token.text) + "'";
+  throw Error(what_, message + ", found " + found + " at line " + std::to_string(token.line) + ", column " +
+                         std::to_string(token.column));
 }
 
 bool is_name(std::string_view text) {
@@ -172,8 +170,10 @@ std::string quote(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out + "\"";
 }

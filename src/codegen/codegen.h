@@ -38,9 +38,9 @@ std::string c_generate(const std::vector<LoopProgram>& programs, const Target& t
 // --- codegen/object_loader.h: relocatable x86-64 ELF to executable memory, without LLVM ---------
 class LoadedObject {
  public:
-  static std::shared_ptr<LoadedObject> load(std::string_view object);   // InternalError if malformed
+  static std::shared_ptr<LoadedObject> load(std::string_view object);  // InternalError if malformed
   ~LoadedObject();
-  void* symbol(const std::string& name) const;   // nullptr if there is none
+  void* symbol(const std::string& name) const;  // nullptr if there is none
 
  private:
   LoadedObject() = default;

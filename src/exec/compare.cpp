@@ -38,10 +38,12 @@ class Difference {
   }
 
   std::string operator()(const BufferPtr& got, const BufferPtr& want) const {
-    if (got->dtype != want->dtype || got->elements() != want->elements()) return " is of another type or size";
+    if (got->dtype != want->dtype || got->elements() != want->elements())
+      return " is of another type or size";
     const Elements g(packed(got)), w(packed(want));
     const double allowed = within_bound_ && is_float(want->dtype)
-                               ? tolerance(want->dtype) * std::max(largest(packed(want)), operands_) : 0;
+                               ? tolerance(want->dtype) * std::max(largest(packed(want)), operands_)
+                               : 0;
     for (int64_t i = 0; i < w.count(); i++) {
       const Scalar a = g.get(i), b = w.get(i);
       if (a == b) continue;
@@ -100,8 +102,8 @@ void run_code(const LoopProgram& p, const LoadedObject& object, const Buffers& b
   for (Symbol s : p.sizes) values.push_back(sizes.at(s));
   const ScratchLayout scratch = scratch_layout(p);
   int32_t failed = 0;
-  run_parallel(workers, eval_size(scratch.shared_bytes, sizes), eval_size(scratch.private_bytes, sizes), &failed,
-               [&](pto_worker& w) { code(pointers.data(), values.data(), &w); });
+  run_parallel(workers, eval_size(scratch.shared_bytes, sizes), eval_size(scratch.private_bytes, sizes),
+               &failed, [&](pto_worker& w) { code(pointers.data(), values.data(), &w); });
   if (failed > 0) *error = p.messages.at(static_cast<size_t>(failed - 1));
 }
 
@@ -127,7 +129,8 @@ class Comparison : public Watcher {
     try {
       source.loop ? compare_loop(*source.loop, "loop", fresh, sizes) : compare_kernel(source, fresh, sizes);
     } catch (const InternalError& e) {
-      raise_reproducible(e, text_of(source, options_) + arguments_text(operands_), run_option(sizes), options_);
+      raise_reproducible(e, text_of(source, options_) + arguments_text(operands_), run_option(sizes),
+                         options_);
     }
   }
 
@@ -140,8 +143,9 @@ class Comparison : public Watcher {
         if (const auto known = values.find(b); known != values.end()) operands.push_back(known->second);
       const std::string difference = Difference::bound(operands)(results[i], it->second);
       const std::string what = step.kind == StepKind::Launch ? "kernel " + step.kernel.str() + ": " : "";
-      PTO_CHECK(difference.empty(), "fuse",
-                what + "value " + program_.buffers[step.outputs[i]].name.str() + difference + " in the graph");
+      PTO_CHECK(
+          difference.empty(), "fuse",
+          what + "value " + program_.buffers[step.outputs[i]].name.str() + difference + " in the graph");
       results[i] = it->second;
     }
   }
@@ -154,7 +158,8 @@ class Comparison : public Watcher {
               const Difference& difference) const {
     const std::string what = "kernel " + kernel.str() + ": ";
     PTO_CHECK(got.error.empty() == want.error.empty(), got.stage,
-              what + "the check that fails is " + quote(got.error) + ", and was " + quote(want.error) + " at " + want.stage);
+              what + "the check that fails is " + quote(got.error) + ", and was " + quote(want.error) +
+                  " at " + want.stage);
     if (!want.error.empty()) return;   // results mean nothing
     for (size_t i = operands_.size(); i < want.buffers.size(); i++) {
       const std::string text = difference(got.buffers[i], want.buffers[i]);
@@ -211,7 +216,7 @@ class Comparison : public Watcher {
 // --- a graph: after each pass, and by kernels --------------------------------------------------------------
 
 std::unordered_map<Value, BufferPtr> all_values(const Graph& graph, const Buffers& inputs,
-                                                           const Sizes& sizes) {
+                                                const Sizes& sizes) {
   std::unordered_map<Value, BufferPtr> values;
   for (size_t i = 0; i < inputs.size(); i++) values[{graph.inputs[i], 0}] = inputs[i];
   for (const auto& node : graph.order()) {
@@ -233,8 +238,8 @@ Buffers outputs_of(const Graph& graph, const Buffers& inputs, const Sizes& sizes
   return out;
 }
 
-void compare_graphs(const Graph& given, const Buffers& inputs, const Sizes& sizes, const CompileOptions& options,
-                    const ComparedPasses& passes) {
+void compare_graphs(const Graph& given, const Buffers& inputs, const Sizes& sizes,
+                    const CompileOptions& options, const ComparedPasses& passes) {
   const auto off = passes_off(options, PassLevel::Graph);
   const Difference near = Difference::bound(inputs);
   Graph graph = given;
@@ -254,8 +259,8 @@ void compare_graphs(const Graph& given, const Buffers& inputs, const Sizes& size
 
 }  // namespace
 
-void compare_levels(const Graph& graph, const Buffers& inputs, const Sizes& extra, const CompileOptions& options,
-                    const ComparedPasses& passes) {
+void compare_levels(const Graph& graph, const Buffers& inputs, const Sizes& extra,
+                    const CompileOptions& options, const ComparedPasses& passes) {
   const Sizes sizes = bind_sizes(graph, inputs, extra);
   Buffers dense;
   for (const auto& b : inputs) dense.push_back(packed(b));
@@ -273,8 +278,8 @@ void compare_levels(const Graph& graph, const Buffers& inputs, const Sizes& extr
   }
 }
 
-void compare_levels(const Program& program, const Buffers& inputs, const Sizes& extra, const CompileOptions& options,
-                    const ComparedPasses& passes) {
+void compare_levels(const Program& program, const Buffers& inputs, const Sizes& extra,
+                    const CompileOptions& options, const ComparedPasses& passes) {
   Comparison comparison(program, options, passes);
   try {
     interpret(program, inputs, extra, &comparison);

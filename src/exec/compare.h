@@ -20,7 +20,8 @@ struct ComparedPasses {
   std::function<Scheduled(const KernelSource&, const CompileOptions&)> schedule = scheduled;
   std::function<LoopProgram(const Kernel&, const Schedule&, const Target&)> lower = pto::lower;
   std::vector<LoopPass> loop = loop_passes();
-  std::function<std::string(const std::vector<LoopProgram>&, const Target&, LlvmOutput)> generate = llvm_generate;
+  std::function<std::string(const std::vector<LoopProgram>&, const Target&, LlvmOutput)> generate =
+      llvm_generate;
 };
 
 void compare_levels(const Graph& graph, const std::vector<BufferPtr>& inputs, const Sizes& extra,

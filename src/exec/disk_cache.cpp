@@ -71,7 +71,7 @@ std::string hex(uint64_t n) {
 }
 
 std::string stamp(const std::string& path) {
-  struct stat s {};
+  struct stat s{};
   if (stat(path.c_str(), &s) != 0) return "-";
   return std::to_string(s.st_size) + "." + std::to_string(s.st_mtim.tv_sec) + "." +
          std::to_string(s.st_mtim.tv_nsec);
@@ -102,7 +102,7 @@ std::optional<std::string> DiskCache::load(const std::string& key) const {
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.key_bytes != key.size() ||
       header.value_bytes > static_cast<uint64_t>(kMaxFile))
     return {};
-  struct stat s {};
+  struct stat s{};
   if (fstat(file.fd(), &s) != 0 ||
       static_cast<uint64_t>(s.st_size) != sizeof header + header.key_bytes + header.value_bytes)
     return {};

@@ -105,7 +105,8 @@ struct Executable::Impl {
       for (size_t i = 0; i < program.inputs.size() && found.back().first < 0; i++) {
         const auto& shape = program.buffers[program.inputs[i]].shape;
         for (size_t d = 0; d < shape.size() && found.back().first < 0; d++)
-          if (shape[d].is_var() && shape[d].symbol() == s) found.back() = {static_cast<int>(i), static_cast<int>(d)};
+          if (shape[d].is_var() && shape[d].symbol() == s)
+            found.back() = {static_cast<int>(i), static_cast<int>(d)};
       }
     }
   }
@@ -191,8 +192,10 @@ std::vector<BufferPtr> Executable::run(const std::vector<BufferPtr>& inputs, con
   Impl& impl = *impl_;
   const Program& p = impl.program;
   if (settings().compare) {
-    if (impl.graph) compare_levels(*impl.graph, inputs, extra, impl.options);
-    else compare_levels(p, inputs, extra, impl.options);
+    if (impl.graph)
+      compare_levels(*impl.graph, inputs, extra, impl.options);
+    else
+      compare_levels(p, inputs, extra, impl.options);
   }
   Key key;
   std::shared_ptr<const RunPlan> plan;

@@ -18,16 +18,16 @@ namespace pto {
 // each program, the combinations of its kernels' classes in which it ran: each may compile kernels. `launches`
 // counts kernels that ran, each time they did.
 struct Counters {
-  std::atomic<int64_t> traces{0}, graphs_compiled{0}, kernels_compiled{0}, size_classes{0},
-      disk_hits{0}, launches{0}, runs{0}, compile_microseconds{0};
+  std::atomic<int64_t> traces{0}, graphs_compiled{0}, kernels_compiled{0}, size_classes{0}, disk_hits{0},
+      launches{0}, runs{0}, compile_microseconds{0};
 };
 Counters& counters();
 
 struct CompileOptions {
   Target target = host_target();
-  std::vector<std::string> passes_off;   // names, of any level
+  std::vector<std::string> passes_off;  // names, of any level
   bool use_disk_cache = true;
-  std::string cache_dir = settings().cache_dir;   // empty: nothing is kept on disk
+  std::string cache_dir = settings().cache_dir;  // empty: nothing is kept on disk
 };
 
 class Executable {

@@ -26,7 +26,8 @@ void raise_check(const std::string& message, Loc loc) {
 }
 
 Loc check_loc(const Step& step, size_t number) {
-  return number < step.check_locs.size() && step.check_locs[number].known() ? step.check_locs[number] : step.loc;
+  return number < step.check_locs.size() && step.check_locs[number].known() ? step.check_locs[number]
+                                                                            : step.loc;
 }
 
 const Schedule* fixed_schedule(const Program& root, Symbol kernel, const std::string& size_class) {
@@ -47,7 +48,8 @@ BufferPtr view(const BufferPtr& buffer, std::vector<int64_t> shape) {
   auto result = std::make_shared<Buffer>(*buffer);
   result->shape = std::move(shape);
   result->strides.clear();
-  PTO_CHECK(result->elements() == buffer->elements(), "interpret", "a buffer is taken as one of another size");
+  PTO_CHECK(result->elements() == buffer->elements(), "interpret",
+            "a buffer is taken as one of another size");
   return result;
 }
 
@@ -125,7 +127,8 @@ class Interpreter {
   std::vector<BufferPtr> arguments(const Program& p, const Step& s, const std::vector<BufferPtr>& operands,
                                    const Params& params, const Sizes& sizes) {
     std::vector<BufferPtr> all;
-    for (size_t i = 0; i < operands.size(); i++) all.push_back(view(operands[i], eval_shape(params[i].shape, sizes)));
+    for (size_t i = 0; i < operands.size(); i++)
+      all.push_back(view(operands[i], eval_shape(params[i].shape, sizes)));
     for (size_t i = 0; i < s.outputs.size(); i++) {
       const auto& param = params[operands.size() + i];
       all.push_back(make_buffer(p.buffers[s.outputs[i]].dtype, eval_shape(param.shape, sizes)));
@@ -196,8 +199,8 @@ class Interpreter {
 
 }  // namespace
 
-std::vector<BufferPtr> interpret(const Program& program, const std::vector<BufferPtr>& inputs, const Sizes& extra,
-                                 Watcher* watcher) {
+std::vector<BufferPtr> interpret(const Program& program, const std::vector<BufferPtr>& inputs,
+                                 const Sizes& extra, Watcher* watcher) {
   const Sizes sizes = bind_sizes(program, inputs, extra);
   check_guards(program, sizes);
   return Interpreter(program, sizes, watcher).run(program, inputs);

@@ -181,7 +181,8 @@ LoopProgram finished(const KernelSource& source, const CompileOptions& options) 
   return run_loop_passes(lowered(source, options), options.target, passes_off(options, PassLevel::Loop));
 }
 
-std::vector<CompiledPtr> compile_kernels(const std::vector<KernelSource>& sources, const CompileOptions& options) {
+std::vector<CompiledPtr> compile_kernels(const std::vector<KernelSource>& sources,
+                                         const CompileOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<CompiledPtr> compiled(sources.size());
   std::vector<std::exception_ptr> failed(sources.size());

@@ -30,6 +30,7 @@ LoopProgram lowered(const KernelSource& source, const CompileOptions& options);
 LoopProgram finished(const KernelSource& source, const CompileOptions& options);
 
 // From memory, from disk, or compiled, several at once in threads of their own.
-std::vector<CompiledPtr> compile_kernels(const std::vector<KernelSource>& sources, const CompileOptions& options);
+std::vector<CompiledPtr> compile_kernels(const std::vector<KernelSource>& sources,
+                                         const CompileOptions& options);
 
 }  // namespace pto

@@ -10,7 +10,8 @@
 namespace pto {
 namespace {
 
-const std::vector<std::string> kLevels = {"tile", "schedule", "loop", "loop.lowered", "exec", "c", "llvm", "asm"};
+const std::vector<std::string> kLevels = {"tile", "schedule", "loop", "loop.lowered",
+                                          "exec", "c",        "llvm", "asm"};
 
 // Every kernel as it runs for these sizes. One that runs in several classes becomes several.
 class Specialiser {
@@ -47,7 +48,8 @@ class Specialiser {
     }
     const auto [it, added] = names_.try_emplace({s.kernel, source.size_class}, s.kernel);
     if (!added) return it->second;
-    for (int n = 1; taken_.count(it->second); n++) it->second = Symbol(s.kernel.str() + "_" + std::to_string(n));
+    for (int n = 1; taken_.count(it->second); n++)
+      it->second = Symbol(s.kernel.str() + "_" + std::to_string(n));
     taken_.insert(it->second);
     add(it->second, source);
     return it->second;

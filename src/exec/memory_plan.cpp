@@ -17,7 +17,8 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * 
 
 int64_t add(int64_t a, int64_t b) {
   int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) throw Error("memory", "the program needs more memory than there is");
+  if (__builtin_add_overflow(a, b, &sum))
+    throw Error("memory", "the program needs more memory than there is");
   return sum;
 }
 
@@ -33,7 +34,9 @@ struct Life {
   int64_t first, last, bytes;
   size_t number;
   bool workspace;
-  int64_t& offset(MemoryPlan& plan) const { return workspace ? plan.workspaces[number] : plan.offsets[number]; }
+  int64_t& offset(MemoryPlan& plan) const {
+    return workspace ? plan.workspaces[number] : plan.offsets[number];
+  }
   bool meets(const Life& other) const { return first <= other.last && other.first <= last; }
   std::string name(const Program& p) const {
     return workspace ? "step " + std::to_string(number) : p.buffers[number].name.str();
@@ -75,8 +78,9 @@ std::vector<Life> lives_of(const Program& program, const Sizes& sizes, MemoryPla
 
 // Largest first; each at the lowest offset where it meets nothing that lives at the same time. Gives the end.
 int64_t place(std::vector<Life> lives, MemoryPlan& plan) {
-  std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
-  std::vector<const Life*> placed;   // by offset
+  std::stable_sort(lives.begin(), lives.end(),
+                   [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+  std::vector<const Life*> placed;  // by offset
   int64_t end = 0;
   for (const auto& life : lives) {
     int64_t offset = 0;
@@ -87,9 +91,10 @@ int64_t place(std::vector<Life> lives, MemoryPlan& plan) {
     }
     life.offset(plan) = offset;
     end = std::max(end, add(offset, life.bytes));
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), &life,
-                                   [&](const Life* a, const Life* b) { return a->offset(plan) < b->offset(plan); }),
-                  &life);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), &life,
+                         [&](const Life* a, const Life* b) { return a->offset(plan) < b->offset(plan); }),
+        &life);
   }
   return end;
 }
@@ -173,26 +178,31 @@ std::string fault_of(const Program& program, const FixedPlan& fixed) {
   const auto lives = lives_of(program, fixed.sizes, own);
   if (given.offsets.size() != own.offsets.size() || given.workspaces.size() != own.workspaces.size())
     return "it is a plan of another program";
-  const std::tuple<const char*, int64_t, int64_t> totals[] = {{"inputs", given.input_bytes, own.input_bytes},
-                                                              {"outputs", given.output_bytes, own.output_bytes},
-                                                              {"constants", given.constant_bytes, own.constant_bytes}};
+  const std::tuple<const char*, int64_t, int64_t> totals[] = {
+      {"inputs", given.input_bytes, own.input_bytes},
+      {"outputs", given.output_bytes, own.output_bytes},
+      {"constants", given.constant_bytes, own.constant_bytes}};
   for (const auto& [what, says, are] : totals)
-    if (says != are) return std::string(what) + " take " + std::to_string(are) + " bytes, not " + std::to_string(says);
+    if (says != are)
+      return std::string(what) + " take " + std::to_string(are) + " bytes, not " + std::to_string(says);
   for (const auto& life : lives) {
     const int64_t offset = life.offset(given);
     const std::string name = life.name(program);
     if (offset < 0) return name + " has no place";
-    if (offset % kAlignment != 0) return name + " does not begin at a multiple of " + std::to_string(kAlignment);
+    if (offset % kAlignment != 0)
+      return name + " does not begin at a multiple of " + std::to_string(kAlignment);
     if (offset > given.arena_bytes - life.bytes) return name + " ends beyond the arena";
     for (const auto& other : lives) {
       if (&other == &life) break;
-      if (life.meets(other) && other.offset(given) < offset + life.bytes && offset < other.offset(given) + other.bytes)
+      if (life.meets(other) && other.offset(given) < offset + life.bytes &&
+          offset < other.offset(given) + other.bytes)
         return other.name(program) + " and " + name + " overlap, and are alive at the same step " +
                std::to_string(std::max(life.first, other.first));
     }
     life.offset(own) = offset;
   }
-  if (own.offsets != given.offsets || own.workspaces != given.workspaces) return "something is placed that needs no place";
+  if (own.offsets != given.offsets || own.workspaces != given.workspaces)
+    return "something is placed that needs no place";
   return "";
 }
 

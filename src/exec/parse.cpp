@@ -14,15 +14,15 @@ namespace {
 Loc parse_loc(const std::string& text) {
   LocInfo info;
   std::string place = text;
-  if (const size_t open = text.starts_with("(") ? 0 : text.find(" ("); open != text.npos && text.ends_with(")")) {
+  if (const size_t open = text.starts_with("(") ? 0 : text.find(" (");
+      open != text.npos && text.ends_with(")")) {
     const size_t path = open + (open == 0 ? 1 : 2);
     info.path = text.substr(path, text.size() - path - 1);
     place = text.substr(0, open);
   }
   const size_t colon = place.rfind(':');
   info.file = place.substr(0, colon);
-  if (colon != place.npos)
-    std::from_chars(place.data() + colon + 1, place.data() + place.size(), info.line);
+  if (colon != place.npos) std::from_chars(place.data() + colon + 1, place.data() + place.size(), info.line);
   return Loc(info);
 }
 
@@ -144,7 +144,8 @@ class Parser {
         in_.fail("unknown buffer '" + name.str() + "'");
       }
       in_.expect(":");
-      if (in_.integer() != bytes) in_.fail("'" + name.str() + "' takes " + std::to_string(bytes) + " bytes, not those before");
+      if (in_.integer() != bytes)
+        in_.fail("'" + name.str() + "' takes " + std::to_string(bytes) + " bytes, not those before");
       in_.expect("bytes");
       in_.expect("at");
       if (*at >= 0) in_.fail("'" + name.str() + "' has two places");

@@ -94,7 +94,8 @@ struct FixedPlan {
 // and hold no kernels and no guards of their own.
 struct Program {
   std::string name = "main";
-  std::vector<Symbol> sizes;   // all that occur; those that shapes of inputs do not bind are given by the caller
+  std::vector<Symbol>
+      sizes;   // all that occur; those that shapes of inputs do not bind are given by the caller
   std::vector<ProgramBuffer> buffers;
   std::vector<int> inputs, outputs;   // positions in `buffers`, in the order of the call
   std::vector<Step> steps;
@@ -103,8 +104,8 @@ struct Program {
   // Fixed by the text or by with_schedule; otherwise made by the heuristic at first launch.
   std::map<Symbol, std::vector<Schedule>> schedules;
   std::map<Symbol, LoopProgram> loops;   // a kernel given as a loop program (not in `kernels` then)
-  std::vector<FixedPlan> plans;          // for their sizes in place of the planner's; programs of steps have theirs
-  std::vector<std::string> because;      // fusion decisions: what was fused, what not, and why
+  std::vector<FixedPlan> plans;  // for their sizes in place of the planner's; programs of steps have theirs
+  std::vector<std::string> because;  // fusion decisions: what was fused, what not, and why
 };
 
 std::string to_text(const Program& program);
@@ -136,16 +137,16 @@ Sizes launch_sizes(const Step& step, const Sizes& sizes);
 MemoryPlan plan_memory(const Program& program, const Sizes& sizes);
 // The program with the plans for these sizes, its own and those of the programs of its steps.
 Program with_plans(Program program, const Sizes& sizes);
-std::vector<Symbol> plan_symbols(const Program& program);   // on which its memory depends
-int64_t placed_bytes(const ProgramBuffer& buffer, const Sizes& sizes);   // in an arena
+std::vector<Symbol> plan_symbols(const Program& program);  // on which its memory depends
+int64_t placed_bytes(const ProgramBuffer& buffer, const Sizes& sizes);  // in an arena
 // What is wrong with a plan, in words; empty if nothing is.
 std::string fault_of(const Program& program, const FixedPlan& plan);
 // How the workspace of a control step is laid out.
 struct Workspace {
   int64_t bytes = 0;
-  int64_t arena = 0;                     // where the temps of its programs begin
-  int64_t condition = -1;                // While: where the condition's result stands
-  std::vector<int64_t> state;            // While, Scan: the second place of each carried value
+  int64_t arena = 0;  // where the temps of its programs begin
+  int64_t condition = -1;  // While: where the condition's result stands
+  std::vector<int64_t> state;  // While, Scan: the second place of each carried value
 };
 Workspace plan_workspace(const Program& program, const Step& step, const Sizes& sizes);
 

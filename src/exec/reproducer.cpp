@@ -37,7 +37,8 @@ std::string write_file(const std::string& text, const CompileOptions& options) {
 
 std::string as_comment(const std::string& text) {
   size_t end = std::min<size_t>(text.size(), 2000);
-  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) end--;   // whole characters
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    end--;   // whole characters
   std::istringstream lines(text.substr(0, end));
   std::string out;
   for (std::string line; std::getline(lines, line);) out += "# " + line + "\n";
@@ -69,7 +70,8 @@ void raise_reproducible(const InternalError& error, const std::string& text, con
 std::string arguments_text(const std::vector<BufferPtr>& arguments) {
   int64_t bytes = 0;
   for (const auto& b : arguments) bytes += b->bytes();
-  if (bytes > kMostBytes) return "\n# the arguments take " + std::to_string(bytes) + " bytes and are left out\n";
+  if (bytes > kMostBytes)
+    return "\n# the arguments take " + std::to_string(bytes) + " bytes and are left out\n";
   std::string text;
   for (const auto& b : arguments) {
     ConstantAttrs attrs;

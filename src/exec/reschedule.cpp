@@ -7,8 +7,10 @@
 namespace pto {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message, const std::string& expected = "", const std::string& got = "") {
-  throw Error({.op = "with_schedule", .message = message, .expected = expected, .got = got, .loc = current_loc()});
+[[noreturn]] void refuse(const std::string& message, const std::string& expected = "",
+                         const std::string& got = "") {
+  throw Error(
+      {.op = "with_schedule", .message = message, .expected = expected, .got = got, .loc = current_loc()});
 }
 
 // Sizes and parameters, as a kernel's text begins.
@@ -75,7 +77,8 @@ class Rescheduling {
     for (size_t i = 0; i < program.steps.size(); i++) {
       Step& s = program.steps[i];
       const Step& other = listing.steps[i];
-      if (s.kind != other.kind || s.programs.size() != other.programs.size()) refuse("the text is of another program");
+      if (s.kind != other.kind || s.programs.size() != other.programs.size())
+        refuse("the text is of another program");
       if (s.kind == StepKind::Launch && program_.kernels.count(s.kernel)) {
         names.emplace(other.kernel, s.kernel);
         s.kernel = other.kernel;
@@ -146,6 +149,8 @@ class Rescheduling {
 
 }  // namespace
 
-Program with_schedules(Executable& executable, const std::string& text) { return Rescheduling(executable).run(text); }
+Program with_schedules(Executable& executable, const std::string& text) {
+  return Rescheduling(executable).run(text);
+}
 
 }  // namespace pto

@@ -90,7 +90,8 @@ double RunPlan::work_of(const Step& step, const Sizes& sizes) const {
   }
   for (const auto& s : k.stores) {
     double elements = 1;
-    for (const auto& extent : k.param(s.param)->shape) elements *= static_cast<double>(eval_size(extent, sizes));
+    for (const auto& extent : k.param(s.param)->shape)
+      elements *= static_cast<double>(eval_size(extent, sizes));
     work += elements * nodes({s.value});
   }
   if (k.opaque.empty()) return work;
@@ -111,7 +112,8 @@ void RunPlan::add_launches(const CompileOptions& options) {
   for (size_t i = 0; i < program_.steps.size(); i++) {
     const Step& s = program_.steps[i];
     if (s.kind != StepKind::Launch && s.kind != StepKind::Copy) continue;
-    Launch launch{.step = i, .first_argument = arguments_, .first_size = sizes_before, .error = launches_.size()};
+    Launch launch{
+        .step = i, .first_argument = arguments_, .first_size = sizes_before, .error = launches_.size()};
     launch.operands = s.inputs;
     launch.operands.insert(launch.operands.end(), s.outputs.begin(), s.outputs.end());
     if (s.kind == StepKind::Copy) {
@@ -196,14 +198,15 @@ void RunPlan::place_barriers(const Item& item) {
     for (size_t k = 0; k < l.operands.size(); k++) {
       const int b = l.operands[k];
       const int64_t at = memory_.offsets[b];
-      now.push_back({at >= 0 ? -1 : b, std::max<int64_t>(at, 0), std::max<int64_t>(at, 0) + bytes_[b], k >= inputs,
-                     l.shared});
+      now.push_back({at >= 0 ? -1 : b, std::max<int64_t>(at, 0), std::max<int64_t>(at, 0) + bytes_[b],
+                     k >= inputs, l.shared});
     }
     if (l.kernel && !l.kernel->shared_bytes.is_const(0)) now.push_back({-2, 0, 1, true, l.shared});
     // The first worker does everything that is not shared, in order.
     l.barrier = std::any_of(now.begin(), now.end(), [&](const Range& a) {
       return std::any_of(touched.begin(), touched.end(), [&](const Range& b) {
-        return a.space == b.space && a.lo < b.hi && b.lo < a.hi && (a.write || b.write) && (a.shared || b.shared);
+        return a.space == b.space && a.lo < b.hi && b.lo < a.hi && (a.write || b.write) &&
+               (a.shared || b.shared);
       });
     });
     if (l.barrier) touched.clear();

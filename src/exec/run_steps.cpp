@@ -78,7 +78,8 @@ void RunPlan::run_segment(const Item& item, Frame& frame) const {
         const int64_t hi = std::min(lines * (own.index + 1) / own.count * 64, l.bytes);
         if (hi > lo)
           std::memcpy(static_cast<char*>(frame.buffers[l.operands[1]]) + lo,
-                      static_cast<const char*>(frame.buffers[l.operands[0]]) + lo, static_cast<size_t>(hi - lo));
+                      static_cast<const char*>(frame.buffers[l.operands[0]]) + lo,
+                      static_cast<size_t>(hi - lo));
       }
     }
   };
@@ -91,7 +92,8 @@ void RunPlan::run_segment(const Item& item, Frame& frame) const {
     const int32_t error = frame.errors[l.error];
     if (error == 0) continue;
     const auto number = static_cast<size_t>(error - 1);
-    PTO_CHECK(number < l.kernel->messages.size(), "exec/run", "a kernel raised a check that it does not have");
+    PTO_CHECK(number < l.kernel->messages.size(), "exec/run",
+              "a kernel raised a check that it does not have");
     raise_check(l.kernel->messages[number], check_loc(program_.steps[l.step], number));
   }
 }
@@ -104,7 +106,8 @@ void RunPlan::run_foreign(const Step& step, Frame& frame, const Sizes& sizes) co
   }
   const auto results = call_foreign(static_cast<const ForeignAttrs&>(*step.attrs), inputs, sizes, step.loc);
   for (size_t i = 0; i < results.size(); i++)
-    std::memcpy(frame.buffers[step.outputs[i]], results[i]->data, static_cast<size_t>(bytes_[step.outputs[i]]));
+    std::memcpy(frame.buffers[step.outputs[i]], results[i]->data,
+                static_cast<size_t>(bytes_[step.outputs[i]]));
 }
 
 void RunPlan::call(size_t step, size_t which, Frame& frame, const std::vector<void*>& inputs,
@@ -126,7 +129,8 @@ void RunPlan::run_control(size_t number, Frame& frame, char* arena, const Sizes&
   for (size_t i = 1; i < step.inputs.size(); i++) inputs.push_back(frame.buffers[step.inputs[i]]);
   for (const int b : step.outputs) outputs.push_back(frame.buffers[b]);
   const size_t taken = flag_at(frame.buffers[step.inputs[0]]) ? 0 : 1;
-  call(number, taken, frame, inputs, outputs, workspace ? workspace + workspaces_[number].arena : nullptr, sizes);
+  call(number, taken, frame, inputs, outputs, workspace ? workspace + workspaces_[number].arena : nullptr,
+       sizes);
 }
 
 // State alternates between the results' buffers and the second places; the last must end in the former.
@@ -149,7 +153,8 @@ void RunPlan::run_while(size_t number, Frame& frame, char* workspace, const Size
     std::copy(places[turn].begin(), places[turn].end(), now.begin());
   }
   for (size_t i = 0; i < state; i++)
-    if (now[i] != places[0][i]) std::memcpy(places[0][i], now[i], static_cast<size_t>(bytes_[step.outputs[i]]));
+    if (now[i] != places[0][i])
+      std::memcpy(places[0][i], now[i], static_cast<size_t>(bytes_[step.outputs[i]]));
 }
 
 void RunPlan::run_scan(size_t number, Frame& frame, char* workspace, const Sizes& sizes) const {

@@ -68,7 +68,9 @@ class Types {
   std::vector<Taken> out;
 
  private:
-  static TensorType type_of(const Program& p, int buffer) { return {p.buffers[buffer].dtype, p.buffers[buffer].shape}; }
+  static TensorType type_of(const Program& p, int buffer) {
+    return {p.buffers[buffer].dtype, p.buffers[buffer].shape};
+  }
   void add(int buffer, TensorType type) { out.push_back({buffer, std::move(type)}); }
 
   const Program& p_;

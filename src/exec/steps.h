@@ -18,7 +18,7 @@ struct Watcher {
   // After a step of the outermost program, which goes on with `results`.
   virtual void done(const Step& step, std::vector<BufferPtr>& results) = 0;
 };
-std::vector<BufferPtr> interpret(const Program& program, const std::vector<BufferPtr>& inputs, const Sizes& extra,
-                                 Watcher* watcher);
+std::vector<BufferPtr> interpret(const Program& program, const std::vector<BufferPtr>& inputs,
+                                 const Sizes& extra, Watcher* watcher);
 
 }  // namespace pto

@@ -58,17 +58,19 @@ class Printer {
     for (const auto& [symbol, n] : fixed.sizes) sizes.push_back(symbol.str() + " = " + number(n));
     std::sort(sizes.begin(), sizes.end());
     out += margin + "plan" + (sizes.empty() ? "" : "[" + join(sizes, ", ") + "]") + " {\n";
-    out += margin + "  peak " + number(plan.peak_bytes()) + " = inputs " + number(plan.input_bytes) + " + outputs " +
-           number(plan.output_bytes) + " + constants " + number(plan.constant_bytes) + " + arena " +
-           number(plan.arena_bytes) + "\n";
+    out += margin + "  peak " + number(plan.peak_bytes()) + " = inputs " + number(plan.input_bytes) +
+           " + outputs " + number(plan.output_bytes) + " + constants " + number(plan.constant_bytes) +
+           " + arena " + number(plan.arena_bytes) + "\n";
     for (size_t b = 0; b < plan.offsets.size(); b++)
       if (plan.offsets[b] >= 0)
-        out += margin + "  " + p.buffers[b].name.str() + ": " + number(placed_bytes(p.buffers[b], fixed.sizes)) +
-               " bytes at " + number(plan.offsets[b]) + "\n";
+        out += margin + "  " + p.buffers[b].name.str() + ": " +
+               number(placed_bytes(p.buffers[b], fixed.sizes)) + " bytes at " + number(plan.offsets[b]) +
+               "\n";
     for (size_t s = 0; s < plan.workspaces.size(); s++)
       if (plan.workspaces[s] >= 0)
         out += margin + "  step " + number(static_cast<int64_t>(s)) + ": " +
-               number(plan_workspace(p, p.steps[s], fixed.sizes).bytes) + " bytes at " + number(plan.workspaces[s]) + "\n";
+               number(plan_workspace(p, p.steps[s], fixed.sizes).bytes) + " bytes at " +
+               number(plan.workspaces[s]) + "\n";
     out += margin + "}\n";
   }
 
@@ -105,8 +107,8 @@ class Printer {
       case StepKind::While: return "while" + operands;
       case StepKind::Scan: {
         const auto& a = static_cast<const ScanLoopAttrs&>(*s.attrs);
-        return "scan[carries = " + std::to_string(a.carries) + ", sequences = " +
-               std::to_string(a.sequences) + ", length = " + to_text(a.length.at(0)) +
+        return "scan[carries = " + std::to_string(a.carries) +
+               ", sequences = " + std::to_string(a.sequences) + ", length = " + to_text(a.length.at(0)) +
                (a.reverse ? ", reverse]" : "]") + operands;
       }
     }

@@ -31,9 +31,7 @@ class Verifier {
   }
 
  private:
-  void require(bool condition, const std::string& message) const {
-    PTO_CHECK(condition, where_, message);
-  }
+  void require(bool condition, const std::string& message) const { PTO_CHECK(condition, where_, message); }
 
   void buffers(const Program& p) const {
     std::set<Symbol> names;
@@ -78,9 +76,7 @@ class Verifier {
       if (g) declared(g);
   }
 
-  static bool in_range(const Program& p, int b) {
-    return b >= 0 && b < static_cast<int>(p.buffers.size());
-  }
+  static bool in_range(const Program& p, int b) { return b >= 0 && b < static_cast<int>(p.buffers.size()); }
 
   void step(const Program& p, const Step& s, std::vector<bool>& written) {
     std::set<int> read;
@@ -95,7 +91,8 @@ class Verifier {
       const auto& buffer = p.buffers[b];
       require(buffer.kind == BufferKind::Temp || buffer.kind == BufferKind::Output,
               "a step writes to " + buffer.name.str());
-      require(!read.count(b) && outputs.insert(b).second, buffer.name.str() + " is written while it is in use");
+      require(!read.count(b) && outputs.insert(b).second,
+              buffer.name.str() + " is written while it is in use");
       written[b] = true;
     }
     switch (s.kind) {

@@ -13,9 +13,7 @@ constexpr Interval kAny{kLeast, kMost};
 
 bool endless(int64_t a) { return a == kLeast || a == kMost; }
 
-int64_t clamped(__int128 a) {
-  return a <= kLeast ? kLeast : a >= kMost ? kMost : static_cast<int64_t>(a);
-}
+int64_t clamped(__int128 a) { return a <= kLeast ? kLeast : a >= kMost ? kMost : static_cast<int64_t>(a); }
 
 Interval add(const Interval& a, const Interval& b) {
   return {endless(a.lo) || endless(b.lo) ? kLeast : clamped(static_cast<__int128>(a.lo) + b.lo),
@@ -38,7 +36,9 @@ Interval unite(const Interval& a, const Interval& b) { return {std::min(a.lo, b.
 Interval intersect(const Interval& a, const Interval& b) {
   return {std::max(a.lo, b.lo), std::min(a.hi, b.hi)};
 }
-Interval smaller(const Interval& a, const Interval& b) { return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)}; }
+Interval smaller(const Interval& a, const Interval& b) {
+  return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+}
 Interval larger(const Interval& a, const Interval& b) { return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)}; }
 
 Interval range_of(DType type) {
@@ -120,8 +120,9 @@ class Bounder {
     const bool exact = e.type() == DType::I64;  // narrower types wrap within sight
     if (is_float(e.type())) return kAny;
     switch (e.op()) {
-      case Op::Const: return e.type() == DType::U64 && e.as_int() < 0 ? Interval{0, kMost}
-                                                                     : Interval{e.as_int(), e.as_int()};
+      case Op::Const:
+        return e.type() == DType::U64 && e.as_int() < 0 ? Interval{0, kMost}
+                                                        : Interval{e.as_int(), e.as_int()};
       case Op::Var: {
         const auto it = vars_.find(e.symbol());
         if (it != vars_.end()) return it->second;
@@ -134,8 +135,7 @@ class Bounder {
         return x.lo >= type.lo && x.hi <= type.hi && e.arg(0).type() != DType::U64 ? x : type;
       }
       case Op::Broadcast: return arg(0);
-      case Op::Ramp:
-        return exact ? add(arg(0), multiply(arg(1), {0, e.lanes() - 1})) : range_of(e.type());
+      case Op::Ramp: return exact ? add(arg(0), multiply(arg(1), {0, e.lanes() - 1})) : range_of(e.type());
       case Op::Min: return smaller(arg(0), arg(1));
       case Op::Max: return larger(arg(0), arg(1));
       case Op::FloorDiv: return exact ? quotient(arg(0), arg(1)) : range_of(e.type());

@@ -88,7 +88,8 @@ Expr form_fma(const Expr& e) {
     for (const auto& a : n.args()) args.push_back(done.at(a.get()));
     const Expr same = with_args(n, std::move(args));
     Expr& result = done[n.get()] = same;
-    if ((n.op() != Op::Add && n.op() != Op::Sub) || (n.type() != DType::F32 && n.type() != DType::F64)) return;
+    if ((n.op() != Op::Add && n.op() != Op::Sub) || (n.type() != DType::F32 && n.type() != DType::F64))
+      return;
     const auto fusible = [&](size_t i) {
       const Expr* p = product_of(n.arg(i));
       return p && uses.at(*p) == 1;
@@ -97,8 +98,8 @@ Expr form_fma(const Expr& e) {
     if (product < 0) return;
     const Expr& factors = done.at(product_of(n.arg(product))->get());
     const Expr& addend = same.arg(1 - product);
-    result = make(Op::Fma, {factors.arg(0), factors.arg(1),
-                            n.op() == Op::Add ? addend : make(Op::Neg, {addend})});
+    result =
+        make(Op::Fma, {factors.arg(0), factors.arg(1), n.op() == Op::Add ? addend : make(Op::Neg, {addend})});
   });
   return done.at(e.get());
 }

@@ -11,7 +11,8 @@ constexpr double kLog2e = 0x1.71547652b82fep+0;
 constexpr double kLn2 = 0x1.62e42fefa39efp-1, kLn2Rest = 0x1.abc9e3b39803fp-56;
 
 bool is_f32(const Expr& x) { return x.type() == DType::F32; }
-std::span<const double> coefficients(const Expr& x, std::span<const double> f32, std::span<const double> f64) {
+std::span<const double> coefficients(const Expr& x, std::span<const double> f32,
+                                     std::span<const double> f64) {
   return is_f32(x) ? f32 : f64;
 }
 

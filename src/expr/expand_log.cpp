@@ -119,10 +119,10 @@ Expr pow(const Expr& x, const Expr& y) {
   const Expr whole = equal(floor(y), y), odd = whole & make(Op::Ne, {floor(half), half});
   const Expr infinite = equal(a, num(a, kInf));
   const Expr no_value = (x < 0) & make(Op::Not, {whole | infinite | is_nan(y)});
-  const Expr signed_power =
-      select(no_value, num(x, std::numeric_limits<double>::quiet_NaN()), select(odd, copysign(power, x), power));
-  const Expr one = equal(x, num(x, 1)) | equal(y, num(y, 0)) |
-                   (equal(a, num(a, 1)) & equal(abs(y), num(y, kInf)));
+  const Expr signed_power = select(no_value, num(x, std::numeric_limits<double>::quiet_NaN()),
+                                   select(odd, copysign(power, x), power));
+  const Expr one =
+      equal(x, num(x, 1)) | equal(y, num(y, 0)) | (equal(a, num(a, 1)) & equal(abs(y), num(y, kInf)));
   return select(one, num(x, 1), signed_power);
 }
 

@@ -11,12 +11,27 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kPi = 0x1.921fb54442d18p+1, kPiRest = 0x1.1a62633145c07p-53;
 
 // The binary digits of 2/pi, after one word of zeros.
-constexpr uint64_t kTwoOverPi[] = {
-    0,
-    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
-    0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
-    0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
-    0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
+constexpr uint64_t kTwoOverPi[] = {0,
+                                   0xa2f9836e4e441529,
+                                   0xfc2757d1f534ddc0,
+                                   0xdb6295993c439041,
+                                   0xfe5163abdebbc561,
+                                   0xb7246e3a424dd2e0,
+                                   0x06492eea09d1921c,
+                                   0xfe1deb1cb129a73e,
+                                   0xe88235f52ebb4484,
+                                   0xe99c7026b45f7e41,
+                                   0x3991d639835339f4,
+                                   0x9c845f8bbdf9283b,
+                                   0x1ff897ffde05980f,
+                                   0xef2f118b5a0a6d1f,
+                                   0x6d367ecf27cb09b7,
+                                   0x4f463f669e5fea2d,
+                                   0x7527bac7ebe5f17b,
+                                   0x3d0739f78a5292ea,
+                                   0x6bfb5fb11f8d5d08,
+                                   0x56033046fc7b6bab,
+                                   0xf0cfbc209af4361d};
 
 // Three words of the digits from bit `position` on: four words are chosen by the bits of the word's
 // number (there is no table to index), and shifted.
@@ -118,7 +133,8 @@ Expr negate_if(const Expr& condition, const Expr& x) { return select(condition, 
 // The sign of x is given to a function of |x|.
 Expr odd(const Expr& y, const Expr& x) {
   const DType bits = x.type() == DType::F32 ? DType::U32 : DType::U64;
-  const Expr sign = bitcast(bits, x) & bits_like(bitcast(bits, x), x.type() == DType::F32 ? 1ull << 31 : 1ull << 63);
+  const Expr sign =
+      bitcast(bits, x) & bits_like(bitcast(bits, x), x.type() == DType::F32 ? 1ull << 31 : 1ull << 63);
   return bitcast(x.type(), make(Op::Xor, {bitcast(bits, y), sign}));
 }
 

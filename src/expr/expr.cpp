@@ -10,16 +10,11 @@ namespace {
 constexpr std::string_view kWhere = "expr";
 
 constexpr OpInfo kOps[] = {
-    {"Const", "const", 0, OpClass::Structural},
-    {"Var", "var", 0, OpClass::Structural},
-    {"Load", "load", -1, OpClass::Structural},
-    {"LoadIf", "load_if", -1, OpClass::Structural},
-    {"Select", "select", 3, OpClass::Structural},
-    {"Cast", "cast", 1, OpClass::Structural},
-    {"Bitcast", "bitcast", 1, OpClass::Structural},
-    {"Ramp", "ramp", 2, OpClass::Structural},
-    {"Broadcast", "broadcast", 1, OpClass::Structural},
-    {"HReduce", "hreduce", 1, OpClass::Structural},
+    {"Const", "const", 0, OpClass::Structural},         {"Var", "var", 0, OpClass::Structural},
+    {"Load", "load", -1, OpClass::Structural},          {"LoadIf", "load_if", -1, OpClass::Structural},
+    {"Select", "select", 3, OpClass::Structural},       {"Cast", "cast", 1, OpClass::Structural},
+    {"Bitcast", "bitcast", 1, OpClass::Structural},     {"Ramp", "ramp", 2, OpClass::Structural},
+    {"Broadcast", "broadcast", 1, OpClass::Structural}, {"HReduce", "hreduce", 1, OpClass::Structural},
 #define float Float
 #define PTO_OP(id, text, arity, cls) {#id, text, arity, OpClass::cls},
 #include "expr/ops.def"
@@ -90,9 +85,7 @@ Exprs Expr::indices() const {
 
 std::string Expr::str() const { return p_ ? to_text(*this) : "<none>"; }
 
-Expr var(Symbol name, DType type, int lanes) {
-  return make_node(Op::Var, type, lanes, name.id(), 0, {});
-}
+Expr var(Symbol name, DType type, int lanes) { return make_node(Op::Var, type, lanes, name.id(), 0, {}); }
 Expr var(std::string_view name, DType type, int lanes) { return var(Symbol(name), type, lanes); }
 
 namespace {
@@ -149,8 +142,7 @@ Expr make(Op op, Exprs args) {
                   std::string(name(a.type())) + ": " + args[0].str() + ", " + a.str());
   }
   const DType type = args[0].type();
-  if (o.cls == OpClass::bits)
-    PTO_CHECK(!is_float(type), "expr", std::string(o.text) + " of a floating type");
+  if (o.cls == OpClass::bits) PTO_CHECK(!is_float(type), "expr", std::string(o.text) + " of a floating type");
   if (o.cls == OpClass::Float || o.cls == OpClass::math)
     PTO_CHECK(is_float(type), "expr", std::string(o.text) + " of " + std::string(name(type)));
   const int lanes = unify_lanes(args);
@@ -195,7 +187,8 @@ Expr broadcast(Expr scalar, int lanes) {
 
 Expr hreduce(Op op, Expr vector) {
   if (vector.lanes() == 1) return vector;
-  PTO_CHECK(info(op).arity == 2 && info(op).cls != OpClass::cmp && !is_math(op), "expr", "hreduce's operation");
+  PTO_CHECK(info(op).arity == 2 && info(op).cls != OpClass::cmp && !is_math(op), "expr",
+            "hreduce's operation");
   const DType type = vector.type();
   return make_node(Op::HReduce, type, 1, static_cast<uint32_t>(op), 0, {std::move(vector)});
 }

@@ -221,7 +221,8 @@ Expr extreme(Op op, const Expr& a, const Expr& b) {
     bool needed = true;
     std::erase_if(kept, [&](const Expr& k) {
       const Interval d = bounds(sum(x, polynomial_of(k), -1));
-      const bool e_loses = op == Op::Min ? d.lo >= 0 : d.hi <= 0, k_loses = op == Op::Min ? d.hi <= 0 : d.lo >= 0;
+      const bool e_loses = op == Op::Min ? d.lo >= 0 : d.hi <= 0,
+                 k_loses = op == Op::Min ? d.hi <= 0 : d.lo >= 0;
       if (e_loses) needed = false;
       return !e_loses && k_loses;
     });
@@ -294,8 +295,7 @@ Expr simplify_node(const Expr& e) {
     case Op::Eq:
     case Op::Ne:
     case Op::Lt:
-    case Op::Le:
-      return e.lanes() == 1 && e.arg(0).type() == DType::I64 ? simplify_comparison(e) : e;
+    case Op::Le: return e.lanes() == 1 && e.arg(0).type() == DType::I64 ? simplify_comparison(e) : e;
     case Op::Select:
       if (e.arg(0).is_const()) return e.arg(constant_bool(0, true) ? 1 : 2);
       return e.arg(1) == e.arg(2) ? e.arg(1) : e;

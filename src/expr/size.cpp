@@ -99,8 +99,10 @@ void check_size(const Size& size, const Sizes& values) {
   if (!(std::abs(approximate(size, values)) >= 0x1p63)) return;
   std::string where;
   for (const auto& [symbol, n] : values)
-    if (uses_var(size, symbol)) where += (where.empty() ? "" : ", ") + symbol.str() + " = " + std::to_string(n);
-  throw Error({.op = "size", .message = "the size " + to_text(size) + " does not fit in 64 bits", .got = where});
+    if (uses_var(size, symbol))
+      where += (where.empty() ? "" : ", ") + symbol.str() + " = " + std::to_string(n);
+  throw Error(
+      {.op = "size", .message = "the size " + to_text(size) + " does not fit in 64 bits", .got = where});
 }
 
 }  // namespace
@@ -162,7 +164,8 @@ std::optional<ShapeMismatch> solve_sizes(const std::vector<ShapeMatch>& matches,
   for (size_t i = 0; i < matches.size(); i++) {
     const auto& [declared, actual] = matches[i];
     for (size_t d = 0; d < declared.size(); d++)
-      if (!is_bound(declared[d], values) || eval_size(declared[d], values) != actual[d]) return ShapeMismatch{i, d};
+      if (!is_bound(declared[d], values) || eval_size(declared[d], values) != actual[d])
+        return ShapeMismatch{i, d};
   }
   return std::nullopt;
 }

@@ -71,7 +71,11 @@ void print(const Expr& e, int context, std::string& out) {
       list(e.args());
       out += ", " + std::to_string(e.lanes()) + ")";
       return;
-    case Op::HReduce: out += "hreduce(" + std::string(info(e.reduce_op()).id) + ", "; list(e.args()); out += ")"; return;
+    case Op::HReduce:
+      out += "hreduce(" + std::string(info(e.reduce_op()).id) + ", ";
+      list(e.args());
+      out += ")";
+      return;
     default: break;
   }
   const int own = precedence(e.op());

@@ -46,7 +46,9 @@ class Hasher : public AttrVisitor {
     const auto bytes = static_cast<size_t>(std::min(v->bytes(), kPrefix));
     if (v->contiguous()) add(hash_bytes({static_cast<const char*>(v->data), bytes}));
   }
-  void field(const char*, std::shared_ptr<const Graph>& v) override { add(v ? hash_bytes(to_text(*v, false)) : 0); }
+  void field(const char*, std::shared_ptr<const Graph>& v) override {
+    add(v ? hash_bytes(to_text(*v, false)) : 0);
+  }
 
  private:
   void add(uint64_t part) { hash = hash_combine(hash, part); }
@@ -129,7 +131,9 @@ class Printer : public AttrVisitor {
   }
   void field(const char* name, std::string& v) override { add(name, quote(v)); }
   void field(const char* name, DType& v) override { add(name, std::string(pto::name(v))); }
-  void field(const char* name, Scalar& v) override { add(name, std::string(pto::name(v.type)) + "(" + v.str() + ")"); }
+  void field(const char* name, Scalar& v) override {
+    add(name, std::string(pto::name(v.type)) + "(" + v.str() + ")");
+  }
   void field(const char* name, Op& v) override { add(name, std::string(info(v).id)); }
   void field(const char* name, std::vector<int64_t>& v) override {
     add_list(name, v, [](int64_t i) { return std::to_string(i); });
@@ -245,7 +249,8 @@ class Reader : public AttrVisitor {
     if (in_.peek().kind != Token::Number && in_.peek().kind != Token::Name) in_.fail("expected a number");
     text += in_.next().text;
     Scalar value;
-    if (!parse_scalar(text, type, value)) in_.fail("bad " + std::string(name(type)) + " constant '" + text + "'");
+    if (!parse_scalar(text, type, value))
+      in_.fail("bad " + std::string(name(type)) + " constant '" + text + "'");
     return value;
   }
 

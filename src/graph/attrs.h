@@ -56,9 +56,7 @@ using AttrsPtr = std::shared_ptr<const Attrs>;
 // struct PermuteAttrs : AttrsOf<PermuteAttrs> { std::vector<int64_t> perm; void visit(...) ... };
 template <class T>
 struct AttrsOf : Attrs {
-  std::shared_ptr<Attrs> clone() const override {
-    return std::make_shared<T>(static_cast<const T&>(*this));
-  }
+  std::shared_ptr<Attrs> clone() const override { return std::make_shared<T>(static_cast<const T&>(*this)); }
 };
 
 struct NoAttrs : AttrsOf<NoAttrs> {

@@ -31,7 +31,11 @@ std::string TensorType::str() const { return std::string(name(dtype)) + shape_te
 const TensorType& Value::type() const { return node->outputs()[index]; }
 
 Node::Node(const OpRow* row, AttrsPtr attrs, Values inputs, std::vector<TensorType> outputs, Loc loc)
-    : row_(row), attrs_(std::move(attrs)), inputs_(std::move(inputs)), outputs_(std::move(outputs)), loc_(loc) {}
+    : row_(row),
+      attrs_(std::move(attrs)),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      loc_(loc) {}
 
 Node::~Node() {
   if (!inputs_.empty()) free_all(std::move(inputs_));

@@ -84,8 +84,7 @@ using GraphPtr = std::shared_ptr<const Graph>;
 
 // Nodes reached from `roots` in topological order; the walk does not go past nodes for which
 // `is_leaf` holds (they are listed).
-std::vector<NodePtr> topological(const Values& roots,
-                                 const std::function<bool(const Node&)>& is_leaf = {});
+std::vector<NodePtr> topological(const Values& roots, const std::function<bool(const Node&)>& is_leaf = {});
 
 // graph/print.cpp, graph/parse.cpp: text round-trips exactly.
 //   graph main(x: f32[B, 64], w: f32[64, 32]) {

@@ -34,9 +34,11 @@ class Printer {
       const std::string& given = static_cast<const InputAttrs&>(*input.attrs()).name;
       std::string printed = given;
       const bool own = is_name(given) && taken.insert(given).second;
-      while (!own && !taken.insert(printed = "arg" + std::to_string(number++)).second) {}
+      while (!own && !taken.insert(printed = "arg" + std::to_string(number++)).second) {
+      }
       if (i) out_ += ", ";
-      out_ += printed + (own ? "" : " " + quote(given)) + ": " + input.outputs()[0].str() + location(input.loc(), " ");
+      out_ += printed + (own ? "" : " " + quote(given)) + ": " + input.outputs()[0].str() +
+              location(input.loc(), " ");
       names_[&input] = std::move(printed);
     }
   }
@@ -52,7 +54,8 @@ class Printer {
       types.push_back(type.str());
     }
     for (const auto& v : n.inputs()) operands.push_back(name(v));
-    out_ += "  " + join(results, ", ") + " = " + std::string(row_name(*n.row())) + "(" + join(operands, ", ") + ")";
+    out_ += "  " + join(results, ", ") + " = " + std::string(row_name(*n.row())) + "(" +
+            join(operands, ", ") + ")";
     const std::string attrs = attrs_text(*n.attrs(), locations_);
     if (attrs != "{}") out_ += " " + indented(attrs);
     out_ += " : " + join(types, ", ") + location(n.loc(), "  ") + "\n";

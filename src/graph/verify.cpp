@@ -58,7 +58,8 @@ class Verifier {
     check(n.attrs() != nullptr, text(n) + " has no attributes");
     for (const auto& type : n.outputs())
       for (const auto& size : type.shape)
-        check(size && size.type() == DType::I64 && size.lanes() == 1, text(n) + " has a size that is no integer");
+        check(size && size.type() == DType::I64 && size.lanes() == 1,
+              text(n) + " has a size that is no integer");
     if (is_input(n)) check(inputs_.count(&n) > 0, "an input is used that is not in the list: " + text(n));
     if (n.has_data()) return;   // what led to it is gone
     check(row_name(*n.row()) != "data", "a data node holds nothing");
@@ -74,13 +75,15 @@ class Verifier {
     } catch (const Error& e) {
       check(false, text(n) + " is refused by its row: " + e.what());
     }
-    check(again->outputs().size() == n.outputs().size(), text(n) + " has another number of results than its row says");
+    check(again->outputs().size() == n.outputs().size(),
+          text(n) + " has another number of results than its row says");
     for (size_t i = 0; i < n.outputs().size(); i++) {
       const TensorType &own = n.outputs()[i], &said = again->outputs()[i];
       bool same = own.dtype == said.dtype && own.rank() == said.rank();
       for (int d = 0; same && d < own.rank(); d++)
         same = own.shape[d] == said.shape[d] || prove_equal(own.shape[d], said.shape[d]) != false;
-      check(same, "result " + std::to_string(i) + " of " + text(n) + " is " + own.str() + ", its row says " + said.str());
+      check(same, "result " + std::to_string(i) + " of " + text(n) + " is " + own.str() + ", its row says " +
+                      said.str());
     }
     nested(n);
   }

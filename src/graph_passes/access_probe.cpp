@@ -12,7 +12,8 @@ bool is_axis(const Expr& e) { return e.is_var() && e.symbol().str().rfind("axis 
 
 Symbol axis_for(const Size& extent, std::vector<ProbeAxis>& axes, const std::vector<Symbol>& taken) {
   for (const auto& a : axes)
-    if (std::find(taken.begin(), taken.end(), a.name) == taken.end() && known_equal(a.extent, extent)) return a.name;
+    if (std::find(taken.begin(), taken.end(), a.name) == taken.end() && known_equal(a.extent, extent))
+      return a.name;
   axes.push_back({Symbol("axis " + std::to_string(axes.size())), extent});
   return axes.back().name;
 }
@@ -30,7 +31,8 @@ class Probe : public Emit {
     out.reads.push_back(std::move(a));
     return unknown(operand.dtype(), axes_in(index));
   }
-  Expr element_if(const Expr& predicate, const Value& operand, const Exprs& index, const Expr& other) override {
+  Expr element_if(const Expr& predicate, const Value& operand, const Exprs& index,
+                  const Expr& other) override {
     const bool outer = guarded_;
     guarded_ = true;
     const Expr value = element(operand, index);
@@ -53,9 +55,10 @@ class Probe : public Emit {
   Exprs scan(const Monoid& monoid, const Size& extent, const Expr& at, bool,
              const std::function<Exprs(const Expr&)>& body) override {
     if (is_axis(at)) out.over.push_back(at.symbol());
-    out.in_order &= extent.is_const(1) || std::any_of(out.axes.begin(), out.axes.end(), [&](const ProbeAxis& a) {
-      return is_axis(at) && a.name == at.symbol() && known_equal(a.extent, extent);
-    });
+    out.in_order &=
+        extent.is_const(1) || std::any_of(out.axes.begin(), out.axes.end(), [&](const ProbeAxis& a) {
+          return is_axis(at) && a.name == at.symbol() && known_equal(a.extent, extent);
+        });
     body(at);
     return unknowns(monoid.types);
   }
@@ -99,7 +102,8 @@ std::vector<Symbol> axes_in(const Exprs& index) {
   std::vector<Symbol> axes;
   for (const auto& root : index)
     visit(root, [&](const Expr& e) {
-      if (is_axis(e) && std::find(axes.begin(), axes.end(), e.symbol()) == axes.end()) axes.push_back(e.symbol());
+      if (is_axis(e) && std::find(axes.begin(), axes.end(), e.symbol()) == axes.end())
+        axes.push_back(e.symbol());
     });
   return axes;
 }

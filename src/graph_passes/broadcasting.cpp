@@ -40,7 +40,8 @@ Values sunk(const NodePtr& node, const Values& operands) {
   if (!any || small == shape) return {};
   Values sources;
   for (const auto& v : operands)
-    sources.push_back(is(v, "full") ? full(*v.node, small) : broadcast(v.node->inputs()[0], small, v.node->loc()));
+    sources.push_back(is(v, "full") ? full(*v.node, small)
+                                    : broadcast(v.node->inputs()[0], small, v.node->loc()));
   const Value result{make_node(*node->row(), sources, node->attrs(), node->loc())};
   return {broadcast(result, shape, node->loc())};
 }

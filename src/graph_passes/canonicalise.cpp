@@ -29,7 +29,8 @@ bool holds_all(DType from, DType to) {
       default: return 8 * size_of(t) - (is_signed(t) ? 1 : 0);
     }
   };
-  if (is_float(from)) return is_float(to) && digits(from) <= digits(to) && !(from == DType::BF16 && to == DType::F16);
+  if (is_float(from))
+    return is_float(to) && digits(from) <= digits(to) && !(from == DType::BF16 && to == DType::F16);
   if (is_float(to)) return digits(from) <= digits(to) && !(to == DType::F16 && size_of(from) > 1);
   if (!is_int(to) || (is_signed(from) && !is_signed(to))) return false;
   return digits(from) <= digits(to);
@@ -117,7 +118,8 @@ class Canonicaliser {
     rules_["negative"] = undone;
     rules_["bitwise_not"] = undone;
     // Not maximum and minimum: which of two zeros they give may depend on the order.
-    for (const char* row : {"add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal"})
+    for (const char* row :
+         {"add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal"})
       rules_[row] = [this](const Node& n, const Values& xs) { return ordered(n, xs); };
     return rules_;
   }

@@ -76,7 +76,8 @@ class Finder {
     if (u_.leaves[end] || u_.users[end].size() != 1) return end;
     const int p = u_.users[end][0];
     if (node(p).row()->name != "permute") return end;
-    const bool wanted = u_.leaves[p] || (u_.users[p].size() == 1 && node(u_.users[p][0]).row()->name == "reshape");
+    const bool wanted =
+        u_.leaves[p] || (u_.users[p].size() == 1 && node(u_.users[p][0]).row()->name == "reshape");
     return wanted ? p : end;
   }
 

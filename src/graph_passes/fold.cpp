@@ -33,7 +33,8 @@ class Folder {
       if (row.name == "full" || row.name == "constant") known_.insert(old.get());
       return {};
     }
-    const bool folds = row.family != Family::Control && row.family != Family::Foreign && row.family != Family::Random;
+    const bool folds =
+        row.family != Family::Control && row.family != Family::Foreign && row.family != Family::Random;
     if (!folds || operands.empty()) return {};
     if (row.family == Family::Movement && operands.size() == 1 && is_row(operands[0], "full"))
       return {full(attrs_of<FullAttrs>(*operands[0].node).value, old->outputs()[0].shape, old->loc())};

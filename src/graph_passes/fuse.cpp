@@ -34,8 +34,6 @@ Fusion one_by_one(const Graph& graph) {
 
 }  // namespace
 
-Fusion fuse(const Graph& graph, bool enabled) {
-  return enabled ? Grouping(graph).run() : one_by_one(graph);
-}
+Fusion fuse(const Graph& graph, bool enabled) { return enabled ? Grouping(graph).run() : one_by_one(graph); }
 
 }  // namespace pto

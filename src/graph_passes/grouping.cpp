@@ -34,7 +34,8 @@ bool computes_costly(const Node& node) {
 }
 
 bool subset(const std::vector<Symbol>& a, const std::vector<Symbol>& b) {
-  return std::all_of(a.begin(), a.end(), [&](Symbol s) { return std::find(b.begin(), b.end(), s) != b.end(); });
+  return std::all_of(a.begin(), a.end(),
+                     [&](Symbol s) { return std::find(b.begin(), b.end(), s) != b.end(); });
 }
 bool same_set(const std::vector<Symbol>& a, const std::vector<Symbol>& b) {
   return a.size() == b.size() && subset(a, b);
@@ -42,7 +43,8 @@ bool same_set(const std::vector<Symbol>& a, const std::vector<Symbol>& b) {
 
 }  // namespace
 
-Grouping::Grouping(const Graph& graph) : uses_(graph), epilogues_(find_epilogues(uses_)), outputs_(graph.outputs) {
+Grouping::Grouping(const Graph& graph)
+    : uses_(graph), epilogues_(find_epilogues(uses_)), outputs_(graph.outputs) {
   const size_t n = uses_.order.size();
   requests_.resize(n);
   stored_.resize(n, false);
@@ -121,7 +123,8 @@ void Grouping::visit_node(int n) {
     return start(n);
   }
   std::vector<std::pair<int, Verdict>> verdicts;
-  for (const auto& [kernel, w] : all) verdicts.emplace_back(kernel, may_join(n, w, kernels_[kernel], all.size() == 1));
+  for (const auto& [kernel, w] : all)
+    verdicts.emplace_back(kernel, may_join(n, w, kernels_[kernel], all.size() == 1));
   for (const auto& [kernel, v] : verdicts)
     if (!v.joins) {
       say(n, "stored, not fused: " + v.why, kernel);
@@ -130,10 +133,12 @@ void Grouping::visit_node(int n) {
   const Family f = node.row()->family;
   const bool free = f == Family::Movement || f == Family::Leaf;
   if (all.size() > 1 && !free && (cheap_depth_[n] < 0 || all.size() > kMostCopies)) {
-    say(n, "stored: " + std::to_string(all.size()) + " kernels read it, and computing it again in each costs more");
+    say(n, "stored: " + std::to_string(all.size()) +
+               " kernels read it, and computing it again in each costs more");
     return start(n);
   }
-  if (all.size() > 1 && !free) say(n, "computed again in " + std::to_string(all.size()) + " kernels: cheaper than a store");
+  if (all.size() > 1 && !free)
+    say(n, "computed again in " + std::to_string(all.size()) + " kernels: cheaper than a store");
   for (const auto& [kernel, v] : verdicts) {
     if (all.size() == 1 && !v.why.empty()) say(n, "fused: " + v.why, kernel);
     join(n, all.at(kernel), kernel);
@@ -154,29 +159,34 @@ Grouping::Verdict Grouping::may_join(int n, const Wanted& w, const Kernel& k, bo
   const Family f = node.row()->family;
   if (k.closed) return {false, "its reader takes whole tensors"};
   if (f == Family::Leaf) return {true, ""};
-  if (k.nodes.size() >= kMostNodes) return {false, "the kernel is full: its indices would be long to compute"};
+  if (k.nodes.size() >= kMostNodes)
+    return {false, "the kernel is full: its indices would be long to compute"};
   if (w.indices > kMostIndices) return {false, "read at many places at once"};
   if (f == Family::Movement) {
     if (is_joining(node) && (!alone || w.product || w.guarded || node.inputs().size() > 4 || w.indices > 1))
       return {false, "joined from pieces, each stored at its place"};
     if (is_reshape(node)) return {true, ""};
-    if (w.irregular && cheap_depth_[n] < 0 && !few_lookups(node, w)) return {false, "its elements would be looked up one by one"};
+    if (w.irregular && cheap_depth_[n] < 0 && !few_lookups(node, w))
+      return {false, "its elements would be looked up one by one"};
     return {true, ""};
   }
-  if (k.operations >= kMostOperations) return {false, "the kernel is full: its code would be long to compile"};
+  if (k.operations >= kMostOperations)
+    return {false, "the kernel is full: its code would be long to compile"};
   switch (f) {
     case Family::Elementwise:
     case Family::Random: return may_compute(n, w, k);
     case Family::Gather:
       if (!alone) return {false, "several kernels read what it looks up"};
       if (w.product) return {false, "looking up factors of a contraction would be repeated for each block"};
-      if (w.guarded || w.irregular || w.indices > 2) return {false, "it would be looked up anew for each reader"};
+      if (w.guarded || w.irregular || w.indices > 2)
+        return {false, "it would be looked up anew for each reader"};
       return {true, "looked up where it is used"};
     case Family::Reduction: return may_fold(n, w, k);
     case Family::Contraction: return may_contract(w, k);
     case Family::Scan:
-      if (w.product || w.guarded || !w.walks || w.indices > 1 || k.folds || k.scans || k.contracts || k.epilogue ||
-          k.joined || !same_set(w.axes, k.own) || !probe(node, w.results[0], w.requests[0]->index, k.axes).in_order)
+      if (w.product || w.guarded || !w.walks || w.indices > 1 || k.folds || k.scans || k.contracts ||
+          k.epilogue || k.joined || !same_set(w.axes, k.own) ||
+          !probe(node, w.results[0], w.requests[0]->index, k.axes).in_order)
         return {false, "running results are read other than in order, each once"};
       return {true, "computed as the running results come"};
     default: return {false, "its reader takes whole tensors"};
@@ -187,10 +197,12 @@ Grouping::Verdict Grouping::may_compute(int n, const Wanted& w, const Kernel& k)
   const bool costly = costly_[n];
   if (w.product) {
     if (costly) return {false, "a costly factor of a contraction would be computed for each of its blocks"};
-    if (k.prologue >= kMostPrologue) return {false, "enough is computed for each block of the contraction already"};
+    if (k.prologue >= kMostPrologue)
+      return {false, "enough is computed for each block of the contraction already"};
     return {true, "computed as the contraction packs its factor"};
   }
-  if (w.irregular && cheap_depth_[n] < 0 && !few_lookups(*uses_.order[n], w)) return {false, "elements would be computed once for each time they are looked up"};
+  if (w.irregular && cheap_depth_[n] < 0 && !few_lookups(*uses_.order[n], w))
+    return {false, "elements would be computed once for each time they are looked up"};
   if (costly && w.indices > 1) return {false, "costly, and read at several places"};
   // Costly, and the same for all rows: computed once, by itself.
   if (costly && !k.joined && w.axes.size() < k.own.size() && !w.axes.empty() &&
@@ -200,14 +212,16 @@ Grouping::Verdict Grouping::may_compute(int n, const Wanted& w, const Kernel& k)
 }
 
 Grouping::Verdict Grouping::may_fold(int n, const Wanted& w, const Kernel& k) const {
-  if (k.contracts || k.epilogue) return {false, "it is needed whole before the contraction's result is stored"};
+  if (k.contracts || k.epilogue)
+    return {false, "it is needed whole before the contraction's result is stored"};
   if (w.product) return {false, "it is needed whole before the contraction can start"};
   if (k.scans || k.joined || w.guarded || !w.walks || w.indices > 1)
     return {false, "it would be folded anew for each of its readers"};
   if (k.folds && !same_set(k.rows, w.axes)) return {false, "the kernel folds along other axes"};
   const Probed p = probe(*uses_.order[n], w.results[0], w.requests[0]->index, k.axes);
   if (same_set(w.axes, k.own)) return {true, "what follows a fold is computed once it is complete"};
-  if (w.axes.empty()) return {false, "everything is folded before anything can follow, and one worker would do it"};
+  if (w.axes.empty())
+    return {false, "everything is folded before anything can follow, and one worker would do it"};
   int64_t rows = 1;
   for (const auto& a : k.axes)
     if (std::find(w.axes.begin(), w.axes.end(), a.name) != w.axes.end())
@@ -221,7 +235,8 @@ Grouping::Verdict Grouping::may_fold(int n, const Wanted& w, const Kernel& k) co
 
 Grouping::Verdict Grouping::may_contract(const Wanted& w, const Kernel& k) const {
   if (w.product) return {false, "a factor of another contraction is packed from memory"};
-  if (k.contracts) return {false, "the kernel has a contraction already; a second one shares none of its packing"};
+  if (k.contracts)
+    return {false, "the kernel has a contraction already; a second one shares none of its packing"};
   if (k.folds || k.scans) return {false, "its reader folds whole rows, and a contraction comes in blocks"};
   if (k.joined || w.guarded || !w.walks || w.indices > 1 || !same_set(w.axes, k.own))
     return {false, "its reader walks it other than block by block"};
@@ -231,7 +246,8 @@ Grouping::Verdict Grouping::may_contract(const Wanted& w, const Kernel& k) const
 // --- kernels -------------------------------------------------------------------------------------
 
 void Grouping::keep(const Value& v) {
-  if (const auto it = uses_.position.find(v.node.get()); it != uses_.position.end()) stored_[it->second] = true;
+  if (const auto it = uses_.position.find(v.node.get()); it != uses_.position.end())
+    stored_[it->second] = true;
 }
 
 void Grouping::request(int kernel, const Probed& probed, bool product, bool guarded) {
@@ -336,9 +352,10 @@ void Grouping::compare_siblings() {
     const Value& x = node.inputs()[0];
     const auto [it, fresh] = first.emplace(std::pair(x.node.get(), x.index), static_cast<int>(n));
     if (fresh) continue;
-    say(static_cast<int>(n), "not merged with " + describe(*uses_.order[it->second]) +
-                                 ", which reads the same factor: each packs that factor in its own blocks, so one kernel "
-                                 "would read it as often");
+    say(static_cast<int>(n),
+        "not merged with " + describe(*uses_.order[it->second]) +
+            ", which reads the same factor: each packs that factor in its own blocks, so one kernel "
+            "would read it as often");
   }
 }
 

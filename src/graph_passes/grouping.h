@@ -66,10 +66,10 @@ class Grouping {
 
   GraphUses uses_;
   Epilogues epilogues_;
-  std::vector<int> cheap_depth_;         // cheap nodes above it, down to what has its elements; -1: not cheap
+  std::vector<int> cheap_depth_;  // cheap nodes above it, down to what has its elements; -1: not cheap
   std::vector<bool> costly_;
-  std::vector<std::vector<Request>> requests_;   // by position, of result 0
-  std::unordered_map<const Node*, std::vector<std::vector<Request>>> more_;   // of further results
+  std::vector<std::vector<Request>> requests_;  // by position, of result 0
+  std::unordered_map<const Node*, std::vector<std::vector<Request>>> more_;  // of further results
   std::vector<bool> stored_;
   std::vector<Kernel> kernels_;
   std::vector<std::string> because_;

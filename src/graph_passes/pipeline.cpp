@@ -12,16 +12,19 @@ namespace pto {
 
 const std::vector<GraphPass>& graph_passes() {
   static const std::vector<GraphPass> passes = {
-      {"canonicalise", "One form for what can be written in several. First, so that the others see fewer cases.",
+      {"canonicalise",
+       "One form for what can be written in several. First, so that the others see fewer cases.",
        canonicalise},
       {"fold", "What is known becomes constants. After canonicalise, which brings constants together.",
        fold_constants},
-      {"broadcasting", "What is computed on repeated elements is computed once and then repeated. After fold, so that "
-                       "known scalars are seen as such; before cse, which it gives equal nodes.",
+      {"broadcasting",
+       "What is computed on repeated elements is computed once and then repeated. After fold, so that "
+       "known scalars are seen as such; before cse, which it gives equal nodes.",
        sink_broadcasts},
       {"cse", "Nodes that compute the same become one. After folding, which makes more operands the same.",
        merge_common_nodes},
-      {"dce", "Results of control rows that nothing uses are dropped. Last, when all others have left what they do not need.",
+      {"dce",
+       "Results of control rows that nothing uses are dropped. Last, when all others have left what they do not need.",
        drop_dead_results},
   };
   return passes;

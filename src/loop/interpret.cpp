@@ -112,9 +112,9 @@ class Compiler {
       Array& a = array(param.name, buffers[i], param.shape);
       int64_t elements = 1;
       for (int64_t d : a.shape) elements *= d;
-      PTO_CHECK(buffers[i]->dtype == param.dtype && buffers[i]->contiguous() &&
-                    buffers[i]->elements() == elements,
-                kWhere, "the buffer of " + param.name.str() + " is of another type or size");
+      PTO_CHECK(
+          buffers[i]->dtype == param.dtype && buffers[i]->contiguous() && buffers[i]->elements() == elements,
+          kWhere, "the buffer of " + param.name.str() + " is of another type or size");
     }
   }
 

@@ -94,8 +94,8 @@ std::string to_text(const StmtPtr& stmt, int indent = 0);
 LoopProgram parse_loop(Lexer& in);
 void verify(const LoopProgram& program, std::string_view where);
 // One worker runs everything (parallel loops ascend); `error` receives the first failed check.
-void interpret(const LoopProgram& program, const std::vector<BufferPtr>& buffers,
-               const Sizes& sizes, std::string* error = nullptr);
+void interpret(const LoopProgram& program, const std::vector<BufferPtr>& buffers, const Sizes& sizes,
+               std::string* error = nullptr);
 
 // loop/lower.cpp: definition and schedule to a loop program, mechanically.
 struct Kernel;

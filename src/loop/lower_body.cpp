@@ -73,8 +73,8 @@ Expr PointLowering::lanes_exist(const Exprs& index, int lanes) const {
   const Tile* tile = env_.lanes();
   if (!tile || !tile->exists) return {};
   if (lanes > 1) return tile->exists;
-  const bool depends = std::any_of(index.begin(), index.end(),
-                                   [&](const Expr& i) { return uses_var(i, env_.lane_axis()); });
+  const bool depends =
+      std::any_of(index.begin(), index.end(), [&](const Expr& i) { return uses_var(i, env_.lane_axis()); });
   return depends && !tile->extent.is_const() ? Expr(0) < tile->extent : Expr();
 }
 
@@ -148,8 +148,8 @@ std::optional<Linear> PointLowering::linear(const Expr& e) {
     }
     default: {
       // Data may be so large that its multiples wrap: it is divided as it is.
-      const bool counters = std::all_of(a->terms.begin(), a->terms.end(),
-                                        [](const Term& t) { return t.count != kAnySign; });
+      const bool counters =
+          std::all_of(a->terms.begin(), a->terms.end(), [](const Term& t) { return t.count != kAnySign; });
       if (is_constant(*b) && b->constant > 0 && counters) {
         auto q = divide(*a, b->constant);
         if (!q) return std::nullopt;

@@ -107,8 +107,8 @@ Stmts Emitter::serial(const LoopForm& f, const Env& env, const Body& inner) {
     Stmts full, last;
     if (whole == 1) full = inner(env.with(f.axis, full_chunk(t, f.step, Expr(0), 1)));
     if (whole > 1)
-      full.push_back(loop(Expr(whole), whole,
-                          [&](const Expr& i) { return full_chunk(t, f.step, i, whole); }));
+      full.push_back(
+          loop(Expr(whole), whole, [&](const Expr& i) { return full_chunk(t, f.step, i, whole); }));
     if (rest > 0) last = inner(env.with(f.axis, short_chunk(t, f.step, Expr(whole), 0, Expr(rest))));
     append(out, f.backwards ? std::move(last) : std::move(full));
     append(out, f.backwards ? std::move(full) : std::move(last));
@@ -133,8 +133,7 @@ Stmts Emitter::serial(const LoopForm& f, const Env& env, const Body& inner) {
     return out;
   }
   const Expr full_count = named(out, name + "_full", floor_of(t.extent, f.step));
-  const StmtPtr full =
-      loop(full_count, most, [&](const Expr& i) { return full_chunk(t, f.step, i, most); });
+  const StmtPtr full = loop(full_count, most, [&](const Expr& i) { return full_chunk(t, f.step, i, most); });
   Stmts body;
   const Expr extent = named(body, f.axis.str() + "_left", simplify(t.extent - full_count * Expr(f.step)));
   append(body, inner(env.with(f.axis, short_chunk(t, f.step, full_count, most, extent))));
@@ -201,8 +200,8 @@ Stmts Emitter::parallel(const std::vector<LoopForm>& chain, size_t from, size_t 
       return stmts;
     }
     const Expr extent = named(stmts, f.axis.str() + "_left", left_here);
-    stmts.push_back(if_then(Expr(f.step) <= extent, next(full),
-                            next(short_chunk(t, f.step, index, most, extent))));
+    stmts.push_back(
+        if_then(Expr(f.step) <= extent, next(full), next(short_chunk(t, f.step, index, most, extent))));
     return stmts;
   };
   append(body, level(0, env));
@@ -212,7 +211,8 @@ Stmts Emitter::parallel(const std::vector<LoopForm>& chain, size_t from, size_t 
 
 Stmts Emitter::unrolled(const LoopForm& f, const Env& env, const Body& inner) {
   const Tile& t = env.tile(f.axis);
-  PTO_CHECK(t.width > 0 || t.extent.is_const(), kWhere, "an unrolled loop over " + f.axis.str() + ", whose size is not constant");
+  PTO_CHECK(t.width > 0 || t.extent.is_const(), kWhere,
+            "an unrolled loop over " + f.axis.str() + ", whose size is not constant");
   auto copy = [&](Tile tile, const Expr& index) {
     return inner(env.with(f.axis, std::move(tile)).with(Part{f.axis, index, f.parts}));
   };
@@ -309,17 +309,15 @@ Stmts Emitter::vector(const LoopForm& f, const Env& env, const Body& inner) {
   auto left = [&](const Expr& index) {
     return index.is_const(0) ? t.extent : t.extent - index * Expr(chunk);
   };
-  if (f.constant_trips)
-    return loop(kind, Expr(most), [&](const Expr& i) { return short_one(i, left(i)); });
+  if (f.constant_trips) return loop(kind, Expr(most), [&](const Expr& i) { return short_one(i, left(i)); });
   if (f.one_code) {
     const Expr count = named(out, f.axis.str() + "_count", ceil_of(t.extent, chunk));
     append(out, loop(kind, count, [&](const Expr& i) { return short_one(i, left(i)); }));
     return out;
   }
   const Expr full_count = named(out, f.axis.str() + "_full", floor_of(t.extent, chunk));
-  append(out, loop(kind, full_count, [&](const Expr& i) {
-           return vectors(full_chunk(t, chunk, i, most), f.unroll, false);
-         }));
+  append(out, loop(kind, full_count,
+                   [&](const Expr& i) { return vectors(full_chunk(t, chunk, i, most), f.unroll, false); }));
   Stmts body;
   const Expr extent = named(body, f.axis.str() + "_left", left(full_count));
   append(body, short_one(full_count, extent));

@@ -40,8 +40,10 @@ int Plan::first_leaf(int leaf) const {
   int first = leaf;
   for (int m : children(parent(leaf))) {
     if (m > leaf) break;
-    if (!is_leaf(m)) first = leaf;
-    else if (first == leaf) first = m;
+    if (!is_leaf(m))
+      first = leaf;
+    else if (first == leaf)
+      first = m;
   }
   return first;
 }

@@ -66,7 +66,7 @@ Storage Emitter::make_storage(const std::string& name, DType type, Scope scope,
     if (tile.extent.is_const()) extent.width = tile.extent.as_int();
     if (tile.width > 0) extent.size = round_up(tile.width, extent.padding);
     const int64_t multiple = d.kind == LayoutDim::Whole ? extent.padding : d.block;
-    const Expr blocks = tile.width > 0 ? Expr(extent.size / multiple)
+    const Expr blocks = tile.width > 0  ? Expr(extent.size / multiple)
                         : multiple == 1 ? tile.extent
                                         : ceil_div(tile.extent, Expr(multiple));
     switch (d.kind) {
@@ -83,9 +83,9 @@ Storage Emitter::make_storage(const std::string& name, DType type, Scope scope,
 
 Stmts Emitter::allocate(const ValuePlan& v, const Env& env) {
   Stmts out;
-  const Scope scope = v.in_registers                  ? Scope::Register
+  const Scope scope = v.in_registers                ? Scope::Register
                       : v.home < 0 && plan.parallel ? Scope::Shared
-                                                      : Scope::Private;
+                                                    : Scope::Private;
   for (size_t c = 0; c < v.value->names.size(); c++) {
     const Storage s =
         make_storage(v.value->names[c].str(), v.value->types[c], scope, v.layout, v.padding, env);

@@ -84,8 +84,8 @@ void elements_by_index(const Scatter& s, const Kernel& k, int64_t axis, int lane
       here[axis] = t;
       there[axis] = named(body, "to", cast(DType::I64, load(s.index, s.index_type, here)));
       body.push_back(check(s.within(there[axis]), 0));
-      body.push_back(if_then(s.within(there[axis]),
-                             {s.update(there, load(s.updates, s.type, here), Expr())}));
+      body.push_back(
+          if_then(s.within(there[axis]), {s.update(there, load(s.updates, s.type, here), Expr())}));
       return body;
     }));
     return out;

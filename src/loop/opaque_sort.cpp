@@ -48,8 +48,7 @@ struct Sorted {
         Stmts body;
         const Expr mine = named(body, "mine", load(x, type, {outer, base + e, inner}));
         const Expr not_behind = make(Op::Not, {before(mine, others)});
-        const Expr ahead =
-            named(body, "ahead", exists & (before(others, mine) | (not_behind & (lane < e))));
+        const Expr ahead = named(body, "ahead", exists & (before(others, mine) | (not_behind & (lane < e))));
         const Expr one = Expr(Scalar::from_int(DType::I32, 1)), zero = Expr(Scalar::from_int(DType::I32, 0));
         const Expr rank = named(
             body, "rank", cast(DType::I64, hreduce(Op::Add, select(ahead, broadcast(one, kRun), zero))));
@@ -73,8 +72,8 @@ struct Sorted {
       const Expr key_b = named(body, "key_b", key(from, min(b, last)));
       const Expr right = named(body, "right", (b < hi) & ((mid <= a) | before(key_b, key_a)));
       const Expr source = select(right, b, a);
-      body = std::move(body) + put(to, var("k"), select(right, key_b, key_a),
-                                   with_order ? position(from, source) : Expr());
+      body = std::move(body) +
+             put(to, var("k"), select(right, key_b, key_a), with_order ? position(from, source) : Expr());
       body.push_back(store(at, {Expr(0)}, select(right, a, a + Expr(1))));
       body.push_back(store(at, {Expr(1)}, select(right, b + Expr(1), b)));
       return body;
@@ -87,15 +86,14 @@ struct Sorted {
       Stmts out;
       const Expr width = named(out, "width", make(Op::Shl, {Expr(kRun), pass}));
       Stmts merging;
-      merging.push_back(loop(
-          ForKind::Serial, "pair", floordiv(n + width * Expr(2) - Expr(1), width * Expr(2)),
-          [&](const Expr& pair) {
-            Stmts body;
-            const Expr lo = named(body, "lo", pair * width * Expr(2));
-            const Expr mid = named(body, "mid", min(lo + width, n));
-            const Expr hi = named(body, "hi", min(lo + width * Expr(2), n));
-            return body + merge(n, pass, lo, mid, hi);
-          }));
+      merging.push_back(loop(ForKind::Serial, "pair",
+                             floordiv(n + width * Expr(2) - Expr(1), width * Expr(2)), [&](const Expr& pair) {
+                               Stmts body;
+                               const Expr lo = named(body, "lo", pair * width * Expr(2));
+                               const Expr mid = named(body, "mid", min(lo + width, n));
+                               const Expr hi = named(body, "hi", min(lo + width * Expr(2), n));
+                               return body + merge(n, pass, lo, mid, hi);
+                             }));
       merging.push_back(store(passes, {}, pass + Expr(1)));
       out.push_back(if_then(width < n, std::move(merging)));
       return out;

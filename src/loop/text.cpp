@@ -55,8 +55,7 @@ class Printer {
     switch (s.kind) {
       case StmtKind::Block: braces(s.body, indent); break;
       case StmtKind::For:
-        out += keyword(kLoops, s.for_kind) + " " + s.name.str() + " in " + s.lo.str() + " .. " +
-               s.hi.str();
+        out += keyword(kLoops, s.for_kind) + " " + s.name.str() + " in " + s.lo.str() + " .. " + s.hi.str();
         if (!s.step.is_const(1)) out += " step " + s.step.str();
         out += " ";
         braces(s.body, indent);
@@ -302,8 +301,7 @@ std::string to_text(const StmtPtr& stmt, int indent) {
 
 std::string to_text(const LoopProgram& program) {
   std::string out = "loop " + program.name.str();
-  for (size_t i = 0; i < program.sizes.size(); i++)
-    out += (i ? ", " : "[") + program.sizes[i].str();
+  for (size_t i = 0; i < program.sizes.size(); i++) out += (i ? ", " : "[") + program.sizes[i].str();
   out += program.sizes.empty() ? "(" : "](";
   for (size_t i = 0; i < program.params.size(); i++) {
     const LoopParam& p = program.params[i];

@@ -29,7 +29,8 @@ StmtPtr with_exprs(const StmtPtr& s, const ExprMap& f) {
   for (const auto& i : s->index) index.push_back(map(i));
   for (const auto& d : s->shape) shape.push_back(map(d));
   if (!changed) return s;
-  if (s->kind == StmtKind::Store) return store(s->name, std::move(index), std::move(value), std::move(mask), s->loc);
+  if (s->kind == StmtKind::Store)
+    return store(s->name, std::move(index), std::move(value), std::move(mask), s->loc);
   Stmt copy = *s;
   copy.lo = std::move(lo);
   copy.hi = std::move(hi);
@@ -73,7 +74,9 @@ Expr renamed_node(const Expr& e, const Renaming& names) {
   return load_if(it->second, e.type(), e.arg(0), e.arg(1), e.indices());
 }
 
-bool binds(const Stmt& s) { return s.kind == StmtKind::For || s.kind == StmtKind::Let || s.kind == StmtKind::Alloc; }
+bool binds(const Stmt& s) {
+  return s.kind == StmtKind::For || s.kind == StmtKind::Let || s.kind == StmtKind::Alloc;
+}
 
 Names::Names(const LoopProgram& p) {
   for (Symbol s : p.sizes) used_.insert(s);

@@ -26,7 +26,8 @@ class Flattener {
   StmtPtr statement(const StmtPtr& s) const {
     if (s->kind == StmtKind::Alloc)
       return s->shape.size() == 1 ? s : alloc(s->name, s->dtype, {product(s->shape)}, s->scope);
-    StmtPtr r = with_exprs(s, [&](const Expr& e) { return rewrite(e, [&](const Expr& n) { return access(n); }); });
+    StmtPtr r =
+        with_exprs(s, [&](const Expr& e) { return rewrite(e, [&](const Expr& n) { return access(n); }); });
     if (s->kind == StmtKind::Store && s->index.size() != 1)
       r = store(s->name, {flat(s->name, r->index)}, r->value, r->mask, r->loc);
     return s->body.empty() && s->orelse.empty() ? r : with_bodies(r, body(s->body), body(s->orelse));

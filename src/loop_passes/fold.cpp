@@ -176,7 +176,8 @@ Expr fold_structural(const Expr& e) {
     case Op::Ramp: return is_zero(e.arg(1)) ? broadcast(e.arg(0), e.lanes()) : e;
     case Op::Cast:
       if (e.arg(0).is_const()) return Expr(convert(e.arg(0).value(), e.type()));
-      if (e.arg(0).op() == Op::Broadcast) return broadcast(fold_node(cast(e.type(), e.arg(0).arg(0))), e.lanes());
+      if (e.arg(0).op() == Op::Broadcast)
+        return broadcast(fold_node(cast(e.type(), e.arg(0).arg(0))), e.lanes());
       return e;
     default: return e;
   }

@@ -109,7 +109,8 @@ class Hoister {
         const Expr& term = sum.terms[i].first;
         total.terms.emplace_back(outside ? term : moved(term, done), sum.terms[i].second);
       }
-      const bool trivial = total.terms.size() == 1 && total.terms[0].second == 1 && total.terms[0].first.is_var();
+      const bool trivial =
+          total.terms.size() == 1 && total.terms[0].second == 1 && total.terms[0].first.is_var();
       if (outside && first < i && !trivial) {
         const Expr part = sum_expr(total);
         total.terms = {{part.is_const() ? part : named(part), 1}};

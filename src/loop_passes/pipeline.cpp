@@ -17,7 +17,8 @@ namespace pto {
 const std::vector<LoopPass>& loop_passes() {
   using namespace passes;
   static const std::vector<LoopPass> list = {
-      {"expand_math", "elementary functions, halves and fused products as they are computed", true, true, &expand_math},
+      {"expand_math", "elementary functions, halves and fused products as they are computed", true, true,
+       &expand_math},
       {"vectorise", "vector loops become lanes", true, true, &vectorise},
       {"unroll", "unrolled loops become copies", true, false, &unroll},
       {"flatten", "one row-major index an access", true, true, &flatten},
@@ -36,7 +37,8 @@ LoopProgram run(LoopProgram program, const Target& target, const std::set<std::s
                 const After& after) {
   const auto& passes = loop_passes();
   for (const auto& name : off) {
-    const auto pass = std::find_if(passes.begin(), passes.end(), [&](const auto& p) { return p.name == name; });
+    const auto pass =
+        std::find_if(passes.begin(), passes.end(), [&](const auto& p) { return p.name == name; });
     if (pass == passes.end()) throw Error("loop passes", "there is no loop pass called " + name);
     if (pass->required && (!c || pass->for_c))
       throw Error("loop passes", (c ? "C" : "machine code") + std::string(" needs the loop pass ") + name);
@@ -58,7 +60,8 @@ LoopProgram run_loop_passes(LoopProgram program, const Target& target, const std
   return run(std::move(program), target, off, false, after);
 }
 
-LoopProgram run_loop_passes_for_c(LoopProgram program, const Target& target, const std::set<std::string>& off) {
+LoopProgram run_loop_passes_for_c(LoopProgram program, const Target& target,
+                                  const std::set<std::string>& off) {
   return run(std::move(program), target, off, true, {});
 }
 

@@ -24,6 +24,7 @@ const std::vector<LoopPass>& loop_passes();
 LoopProgram run_loop_passes(LoopProgram program, const Target& target, const std::set<std::string>& off = {},
                             const std::function<void(const std::string&, const LoopProgram&)>& after = {});
 // The same, with the passes that C wants.
-LoopProgram run_loop_passes_for_c(LoopProgram program, const Target& target, const std::set<std::string>& off = {});
+LoopProgram run_loop_passes_for_c(LoopProgram program, const Target& target,
+                                  const std::set<std::string>& off = {});
 
 }  // namespace pto

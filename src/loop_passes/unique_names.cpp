@@ -65,6 +65,8 @@ class Renamer {
 
 }  // namespace
 
-LoopProgram unique_names(const LoopProgram& program) { return with_body(program, Renamer(program).body(program.body)); }
+LoopProgram unique_names(const LoopProgram& program) {
+  return with_body(program, Renamer(program).body(program.body));
+}
 
 }  // namespace pto::passes

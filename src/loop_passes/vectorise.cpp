@@ -129,7 +129,8 @@ class Vectoriser {
         }
       bool apart = false;
       for (const auto& i : s.index) apart |= i.op() == Op::Ramp;  // its stride is not 0
-      for (const auto& i : s.index) apart &= i.op() != Op::Ramp || (i.arg(1).is_const() && !i.arg(1).is_const(0));
+      for (const auto& i : s.index)
+        apart &= i.op() != Op::Ramp || (i.arg(1).is_const() && !i.arg(1).is_const(0));
       if (met > 1 && !apart) return false;
     }
     return true;
@@ -146,8 +147,9 @@ class Vectoriser {
 Stmts in_lanes(const Stmts& stmts, Names& names) {
   Stmts out;
   for (const auto& s : stmts) {
-    StmtPtr r =
-        s->body.empty() && s->orelse.empty() ? s : with_bodies(s, in_lanes(s->body, names), in_lanes(s->orelse, names));
+    StmtPtr r = s->body.empty() && s->orelse.empty()
+                    ? s
+                    : with_bodies(s, in_lanes(s->body, names), in_lanes(s->orelse, names));
     if (s->kind != StmtKind::For || s->for_kind != ForKind::Vector) {
       out.push_back(std::move(r));
       continue;

@@ -145,7 +145,8 @@ Value to_value(const Operand& operand, std::optional<DType> type) {
   }
   if (const auto* d = std::get_if<double>(&operand)) {
     const Scalar value = Scalar::from_double(DType::F64, *d);
-    if (is_int(to) && !fits(*d, to)) throw Error(misfit("the number " + (std::isnan(*d) ? "nan" : value.str()), to));
+    if (is_int(to) && !fits(*d, to))
+      throw Error(misfit("the number " + (std::isnan(*d) ? "nan" : value.str()), to));
     return full({}, convert(value, to));
   }
   const Expr& e = std::get<Expr>(operand);
@@ -155,7 +156,8 @@ Value to_value(const Operand& operand, std::optional<DType> type) {
 }
 
 Value to_value_of(const Operand& operand, DType type) {
-  return std::holds_alternative<double>(operand) ? cast(to_value(operand, DType::F64), type) : to_value(operand, type);
+  return std::holds_alternative<double>(operand) ? cast(to_value(operand, DType::F64), type)
+                                                 : to_value(operand, type);
 }
 
 // --- shapes -------------------------------------------------------------------------------------
@@ -186,8 +188,8 @@ Shape broadcast_shapes(const std::vector<Shape>& shapes, std::string_view fn, co
       }
       const int64_t axis = static_cast<int64_t>(d) - static_cast<int64_t>(s.size());
       ErrorInfo info{.op = std::string(fn),
-                     .message = "the shapes do not broadcast: axis " + std::to_string(axis) + " has the sizes " +
-                                to_text(at) + " and " + to_text(size),
+                     .message = "the shapes do not broadcast: axis " + std::to_string(axis) +
+                                " has the sizes " + to_text(at) + " and " + to_text(size),
                      .expected = "equal sizes, or 1"};
       std::vector<std::string> texts;
       for (const auto& other : shapes) texts.push_back(shape_text(other));
@@ -215,7 +217,8 @@ Value broadcast_to(const Value& x, const Shape& shape) {
     bool known = !hints.empty();
     for (const Size& size : {from, to})
       visit(size, [&](const Expr& e) { known = known && (!e.is_var() || hints.count(e.symbol())); });
-    if (known && eval_size(from, hints) == 1 && eval_size(to, hints) != 1 && decide(equal(from, Size(1))) == true)
+    if (known && eval_size(from, hints) == 1 && eval_size(to, hints) != 1 &&
+        decide(equal(from, Size(1))) == true)
       from = Size(1);
   }
   auto attrs = std::make_shared<ShapeAttrs>();
@@ -225,12 +228,13 @@ Value broadcast_to(const Value& x, const Shape& shape) {
 
 int64_t normalise_axis(int64_t axis, int rank, std::string_view fn) {
   if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
-  throw Error({.op = std::string(fn),
-               .message = "axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank),
-               .expected = rank == 0 ? "no axis" : std::to_string(-rank) + " .. " + std::to_string(rank - 1),
-               .got = std::to_string(axis),
-               .label = std::to_string(axis),
-               .loc = location});
+  throw Error(
+      {.op = std::string(fn),
+       .message = "axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank),
+       .expected = rank == 0 ? "no axis" : std::to_string(-rank) + " .. " + std::to_string(rank - 1),
+       .got = std::to_string(axis),
+       .label = std::to_string(axis),
+       .loc = location});
 }
 
 std::vector<int64_t> normalise_axes(const std::vector<int64_t>& axes, int rank, std::string_view fn) {

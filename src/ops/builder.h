@@ -54,8 +54,7 @@ Value to_value_of(const Operand& operand, DType type);
 Value cast(const Value& x, DType type);
 Value full(const Shape& shape, Scalar value);
 Value broadcast_to(const Value& x, const Shape& shape);
-Shape broadcast_shapes(const std::vector<Shape>& shapes, std::string_view fn,
-                       const Values& operands = {});
+Shape broadcast_shapes(const std::vector<Shape>& shapes, std::string_view fn, const Values& operands = {});
 int64_t normalise_axis(int64_t axis, int rank, std::string_view fn);
 std::vector<int64_t> normalise_axes(const std::vector<int64_t>& axes, int rank, std::string_view fn);
 

@@ -10,8 +10,8 @@
 namespace pto {
 namespace {
 
-[[noreturn]] void fail(const char* fn, std::string message, std::string expected, std::string got, const Value& x,
-                       std::string label = "") {
+[[noreturn]] void fail(const char* fn, std::string message, std::string expected, std::string got,
+                       const Value& x, std::string label = "") {
   throw Error({.op = fn,
                .message = std::move(message),
                .expected = std::move(expected),
@@ -74,7 +74,8 @@ Size missing_size(const Value& x, const Shape& shape, size_t at) {
   }
   const Size whole = simplify(product(left)), part = simplify(product(right));
   if (part.is_const(1)) return whole;
-  if (part.is_const(0)) fail("reshape", "-1 can be any size beside an axis of size 0", "a size", shape_text(shape), x);
+  if (part.is_const(0))
+    fail("reshape", "-1 can be any size beside an axis of size 0", "a size", shape_text(shape), x);
   if (const auto q = ratio(whole, part)) return *q;
   if (!assume(equal(mod(whole, part), Size(0))))
     fail("reshape", "the elements do not divide into the other sizes",
@@ -90,8 +91,8 @@ Value reshape(const Value& x, const Shape& given) {
   for (size_t d = 0; d < shape.size(); d++) {
     if (!shape[d].is_const() || shape[d].as_int() >= 0) continue;
     if (!shape[d].is_const(-1) || at >= 0)
-      fail("reshape", shape[d].is_const(-1) ? "only one size can be -1" : "a size is negative", "sizes of at least 0",
-           shape_text(given), x, std::to_string(d));
+      fail("reshape", shape[d].is_const(-1) ? "only one size can be -1" : "a size is negative",
+           "sizes of at least 0", shape_text(given), x, std::to_string(d));
     at = static_cast<int64_t>(d);
   }
   if (at >= 0) shape[at] = missing_size(x, shape, static_cast<size_t>(at));
@@ -115,7 +116,8 @@ Value permute(const Value& x, const std::vector<int64_t>& perm) {
 Value strided(const Value& x, const Exprs& start, const Exprs& size, const std::vector<int64_t>& step) {
   const size_t rank = x.rank();
   bool whole = start.size() == rank && size.size() == rank && step.size() == rank;
-  for (size_t d = 0; whole && d < rank; d++) whole = start[d].is_const(0) && step[d] == 1 && size[d] == x.shape()[d];
+  for (size_t d = 0; whole && d < rank; d++)
+    whole = start[d].is_const(0) && step[d] == 1 && size[d] == x.shape()[d];
   if (whole) return x;
   auto attrs = std::make_shared<SliceAttrs>();
   attrs->start = start;
@@ -185,7 +187,8 @@ Value concat(const Values& xs, int64_t axis) {
       auto attrs = std::make_shared<AxisAttrs>();
       attrs->axis = axis;
       const Values some(parts.begin() + static_cast<int64_t>(i), parts.begin() + static_cast<int64_t>(end));
-      joined.push_back(some.size() == 1 ? some[0] : make_value("concat", some, std::move(attrs), current_loc()));
+      joined.push_back(some.size() == 1 ? some[0]
+                                        : make_value("concat", some, std::move(attrs), current_loc()));
     }
     parts = std::move(joined);
   }

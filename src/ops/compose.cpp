@@ -7,8 +7,8 @@
 
 namespace pto {
 
-void fail(const Args& args, const std::string& message, const std::string& expected,
-          const std::string& got, const std::string& label, const Values& operands) {
+void fail(const Args& args, const std::string& message, const std::string& expected, const std::string& got,
+          const std::string& label, const Values& operands) {
   ErrorInfo info{.op = args.function(), .message = message, .expected = expected, .got = got};
   for (const auto& v : operands) info.operands.push_back(v.type().str());
   info.label = label;

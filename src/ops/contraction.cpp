@@ -43,18 +43,22 @@ LabelSizes label_sizes(const ContractAttrs& attrs, const Shape& x, const Shape& 
 
 void check_windows(const InferArgs& in, const ContractAttrs& attrs) {
   const size_t n = attrs.window.size();
-  if (attrs.at.size() != n || attrs.tap.size() != n || attrs.stride.size() != n || attrs.dilation.size() != n ||
-      attrs.before.size() != n || attrs.count.size() != n)
+  if (attrs.at.size() != n || attrs.tap.size() != n || attrs.stride.size() != n ||
+      attrs.dilation.size() != n || attrs.before.size() != n || attrs.count.size() != n)
     in.fail("every window needs a position, a tap, a stride, a dilation, a margin and a count");
   for (size_t w = 0; w < n; w++) {
     const std::string& label = attrs.window[w];
-    if (std::count(attrs.lhs.begin(), attrs.lhs.end(), label) != 1 || has(attrs.rhs, label) || has(attrs.out, label))
+    if (std::count(attrs.lhs.begin(), attrs.lhs.end(), label) != 1 || has(attrs.rhs, label) ||
+        has(attrs.out, label))
       in.fail("a window must be one axis of the first operand alone", "", "", label);
-    if (!has(attrs.out, attrs.at[w])) in.fail("a window's position must be in the result", "", "", attrs.at[w]);
+    if (!has(attrs.out, attrs.at[w]))
+      in.fail("a window's position must be in the result", "", "", attrs.at[w]);
     if (has(attrs.lhs, attrs.at[w]) || has(attrs.rhs, attrs.at[w]))
       in.fail("a window's position must not be an operand's axis", "", "", attrs.at[w]);
-    if (!has(attrs.rhs, attrs.tap[w])) in.fail("a window's tap must be an axis of the second operand", "", "", attrs.tap[w]);
-    if (attrs.stride[w] < 1) in.fail("a stride must be positive", "at least 1", std::to_string(attrs.stride[w]), label);
+    if (!has(attrs.rhs, attrs.tap[w]))
+      in.fail("a window's tap must be an axis of the second operand", "", "", attrs.tap[w]);
+    if (attrs.stride[w] < 1)
+      in.fail("a stride must be positive", "at least 1", std::to_string(attrs.stride[w]), label);
     if (attrs.dilation[w] < 1)
       in.fail("a dilation must be positive", "at least 1", std::to_string(attrs.dilation[w]), label);
     if (prove_less(attrs.count[w], 0) == true)
@@ -73,7 +77,8 @@ std::vector<TensorType> infer_contract(const InferArgs& in) {
   const std::pair<const Labels*, const TensorType*> operands[] = {{&attrs.lhs, &x}, {&attrs.rhs, &y}};
   for (const auto& [labels, type] : operands)
     if (static_cast<int>(labels->size()) != type->rank())
-      in.fail("every axis needs a label", std::to_string(type->rank()) + " labels", "[" + join(*labels, ", ") + "]");
+      in.fail("every axis needs a label", std::to_string(type->rank()) + " labels",
+              "[" + join(*labels, ", ") + "]");
   check_windows(in, attrs);
   const LabelSizes sizes = label_sizes(attrs, x.shape, y.shape);
   for (const auto& [labels, type] : operands)
@@ -106,17 +111,20 @@ Exprs operand_index(const Labels& labels, const LabelIndex& at) {
 }
 
 // x's element, or 0 where a window leaves it.
-Expr element_of_x(Emit& emit, const Value& x, const ContractAttrs& attrs, LabelIndex at, const LabelSizes& sizes) {
+Expr element_of_x(Emit& emit, const Value& x, const ContractAttrs& attrs, LabelIndex at,
+                  const LabelSizes& sizes) {
   Expr inside;
   auto require = [&](const Expr& condition) { inside = inside ? inside & condition : condition; };
   for (size_t w = 0; w < attrs.window.size(); w++) {
     const Size stride = attrs.stride[w], dilation = attrs.dilation[w], before = attrs.before[w];
     const Expr position = at.at(attrs.at[w]), tap = at.at(attrs.tap[w]);
-    Expr from = (stride.is_const(1) ? position : position * stride) + (dilation.is_const(1) ? tap : tap * dilation);
+    Expr from =
+        (stride.is_const(1) ? position : position * stride) + (dilation.is_const(1) ? tap : tap * dilation);
     if (!before.is_const(0)) from = from - before;
     const auto axis = std::find(attrs.lhs.begin(), attrs.lhs.end(), attrs.window[w]) - attrs.lhs.begin();
     const Size& size = x.shape()[axis];
-    const Size last = simplify((attrs.count[w] - 1) * stride + (sizes.at(attrs.tap[w]) - 1) * dilation - before);
+    const Size last =
+        simplify((attrs.count[w] - 1) * stride + (sizes.at(attrs.tap[w]) - 1) * dilation - before);
     if (prove_less(before, 1) != true) require(Expr(0) <= from);
     if (prove_less(last, size) != true) require(from < size);
     at[attrs.window[w]] = from;
@@ -174,7 +182,8 @@ std::vector<BufferPtr> interpret_contract(const Node& node, const std::vector<Bu
   };
   auto element_of_x = [&] {
     for (size_t w = 0; w < attrs.window.size(); w++)
-      at[attrs.window[w]] = at.at(attrs.at[w]) * attrs.stride[w] + at.at(attrs.tap[w]) * attrs.dilation[w] - before[w];
+      at[attrs.window[w]] =
+          at.at(attrs.at[w]) * attrs.stride[w] + at.at(attrs.tap[w]) * attrs.dilation[w] - before[w];
     const Index index = index_of(attrs.lhs);
     for (size_t d = 0; d < index.size(); d++)
       if (index[d] < 0 || index[d] >= x.shape()[d]) return Scalar::from_int(wide, 0);
@@ -206,7 +215,8 @@ const std::vector<OpRow>& contraction_rows() {
        .infer = infer_contract,
        .element = element_contract,
        .interpret = interpret_contract,
-       .test = {.numpy = "ref.contract(x0, x1, lhs, rhs, out, window, at, tap, stride, dilation, before, count)",
+       .test = {.numpy =
+                    "ref.contract(x0, x1, lhs, rhs, out, window, at, tap, stride, dilation, before, count)",
                 .domains = {"unit"},
                 .dtypes = "biuf",
                 .ulp = 64,

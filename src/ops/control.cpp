@@ -73,7 +73,8 @@ std::vector<TensorType> infer_cond(const InferArgs& in) {
   check_operands(in, attrs.then, "the branch taken if true", operands);
   check_operands(in, attrs.orelse, "the branch taken if false", operands);
   const auto types = types_of(attrs.then->outputs);
-  check_types(in, "both branches must give results of the same types", types, types_of(attrs.orelse->outputs));
+  check_types(in, "both branches must give results of the same types", types,
+              types_of(attrs.orelse->outputs));
   return types;
 }
 
@@ -117,8 +118,8 @@ std::vector<TensorType> infer_scan_loop(const InferArgs& in) {
   const auto& attrs = static_cast<const ScanLoopAttrs&>(in.attrs);
   const int64_t known = attrs.carries + attrs.sequences;
   if (attrs.carries < 0 || attrs.sequences < 0 || known > static_cast<int64_t>(in.inputs.size()))
-    in.fail("carries and sequences must be among the operands", std::to_string(in.inputs.size()) + " operands",
-            std::to_string(known));
+    in.fail("carries and sequences must be among the operands",
+            std::to_string(in.inputs.size()) + " operands", std::to_string(known));
   if (attrs.length.size() != 1) in.fail("the loop needs one length");
   std::vector<TensorType> operands = in.inputs;
   for (int64_t i = attrs.carries; i < known; i++) {

@@ -73,7 +73,8 @@ Labelled without_unused(const Labelled& x, const std::set<std::string>& kept) {
     else
       axes.push_back(static_cast<int64_t>(d));
   }
-  y.value = axes.empty() ? x.value : reduce("add", cast(x.value, accumulator_type(x.value.dtype())), axes, false);
+  y.value =
+      axes.empty() ? x.value : reduce("add", cast(x.value, accumulator_type(x.value.dtype())), axes, false);
   return y;
 }
 
@@ -98,7 +99,8 @@ Labelled product_of(const Labelled& x, const Labelled& y, const Labels& out, DTy
   DType common = x.value.dtype();
   if (y.value.dtype() != common) common = accumulator_type(common);   // one of them is a sum of halves
   auto stays = [&](const std::string& label) { return has(out, label); };
-  if (std::all_of(x.labels.begin(), x.labels.end(), stays) && std::all_of(y.labels.begin(), y.labels.end(), stays)) {
+  if (std::all_of(x.labels.begin(), x.labels.end(), stays) &&
+      std::all_of(y.labels.begin(), y.labels.end(), stays)) {
     if (type != common) common = accumulator_type(common);
     return {cast(mul(cast(aligned(x, out), common), cast(aligned(y, out), common)), type), out};
   }
@@ -121,7 +123,8 @@ using Steps = std::vector<std::pair<size_t, size_t>>;
 
 class Planner {
  public:
-  Planner(const std::vector<Labelled>& operands, const Labels& out, const std::map<std::string, Size>& sizes) {
+  Planner(const std::vector<Labelled>& operands, const Labels& out,
+          const std::map<std::string, Size>& sizes) {
     const Sizes& hints = size_context().hints;
     for (const auto& [label, size] : sizes) {
       numbers_.emplace(label, extents_.size());
@@ -162,7 +165,8 @@ class Planner {
       set.insert(labels_[i].begin(), labels_[i].end());
     }
     if (std::has_single_bit(mask)) return in;
-    std::set_intersection(in.begin(), in.end(), needed.begin(), needed.end(), std::inserter(kept, kept.end()));
+    std::set_intersection(in.begin(), in.end(), needed.begin(), needed.end(),
+                          std::inserter(kept, kept.end()));
     return kept;
   }
 
@@ -180,7 +184,8 @@ class Planner {
       for (Mask part = (m - 1) & m; part; part = (part - 1) & m) {
         if (!(part & low)) continue;   // each split once
         const Mask rest = m ^ part;
-        const double total = cost[part] + cost[rest] + points(both(labels[part], labels[rest])) + points(labels[m]);
+        const double total =
+            cost[part] + cost[rest] + points(both(labels[part], labels[rest])) + points(labels[m]);
         if (split[m] && total >= cost[m]) continue;
         cost[m] = total;
         split[m] = part;
@@ -221,7 +226,8 @@ class Planner {
       for (size_t i = 0; i < live.size(); i++)
         if (i != best_a && i != best_b) needed = both(needed, live[i].labels);
       const LabelSet in = both(live[best_a].labels, live[best_b].labels);
-      std::set_intersection(in.begin(), in.end(), needed.begin(), needed.end(), std::inserter(kept, kept.end()));
+      std::set_intersection(in.begin(), in.end(), needed.begin(), needed.end(),
+                            std::inserter(kept, kept.end()));
       steps.emplace_back(live[best_a].number, live[best_b].number);
       live[best_a] = {next, kept};
       live.erase(live.begin() + best_b);
@@ -252,8 +258,9 @@ std::map<std::string, Size> label_sizes(std::string_view fn, const std::vector<L
       } else if (!size.is_const(1) && !sizes_agree(it->second, size)) {
         const std::string first = std::to_string(given_by[label]), second = std::to_string(i);
         const std::string shown = label[0] == '_' ? "..." : label;
-        fail(fn, "label " + shown + " has size " + to_text(it->second) + " in operand " + first + " and size " +
-                     to_text(size) + " in operand " + second,
+        fail(fn,
+             "label " + shown + " has size " + to_text(it->second) + " in operand " + first + " and size " +
+                 to_text(size) + " in operand " + second,
              shown + " = " + to_text(it->second), shown + " = " + to_text(size), shown, values);
       }
     }
@@ -303,7 +310,8 @@ Value sum_of_products(std::string_view fn, std::vector<Labelled> operands, const
     for (const bool shared : {true, false})
       for (const auto* labels : {&a.labels, &b.labels})
         for (const auto& label : *labels)
-          if (uses[label] > 0 && (has(a.labels, label) && has(b.labels, label)) == shared && !has(kept, label))
+          if (uses[label] > 0 && (has(a.labels, label) && has(b.labels, label)) == shared &&
+              !has(kept, label))
             kept.push_back(label);
     const bool last = s + 1 == steps.size();
     operands.push_back(product_of(a, b, last ? out : kept, last ? type : wide));
@@ -329,7 +337,8 @@ Labels parse_labels(std::string_view text, const Values& values) {
   for (size_t i = 0; i < text.size(); i++) {
     if (text[i] == ' ') continue;
     if (text.substr(i, 3) == kEllipsis) {
-      if (has(labels, kEllipsis)) fail("einsum", "an operand has two ellipses", "one \"...\"", std::string(text), "...", values);
+      if (has(labels, kEllipsis))
+        fail("einsum", "an operand has two ellipses", "one \"...\"", std::string(text), "...", values);
       labels.push_back(kEllipsis);
       i += 2;
     } else if (std::isalpha(static_cast<unsigned char>(text[i]))) {
@@ -365,8 +374,8 @@ Subscripts parse_subscripts(std::string_view spec, const Values& values) {
     inputs.remove_prefix(comma + 1);
   }
   if (s.operands.size() != values.size())
-    fail("einsum", "the subscripts are for another number of operands", std::to_string(s.operands.size()) + " operands",
-         std::to_string(values.size()), "", values);
+    fail("einsum", "the subscripts are for another number of operands",
+         std::to_string(s.operands.size()) + " operands", std::to_string(values.size()), "", values);
   s.explicit_out = arrow != std::string_view::npos;
   s.out = s.explicit_out ? parse_labels(spec.substr(arrow + 2), values) : implicit_out(s.operands);
   return s;
@@ -405,12 +414,15 @@ Value einsum(std::string_view spec, const Values& values) {
     known.insert(operands.back().labels.begin(), operands.back().labels.end());
   }
   if (widest > 0 && !has(s.out, kEllipsis))
-    fail("einsum", "the result must have the axes of the ellipsis", "\"...\" in the result", join(s.out, ""), "...", values);
+    fail("einsum", "the result must have the axes of the ellipsis", "\"...\" in the result", join(s.out, ""),
+         "...", values);
   const Labels out = expanded(s.out, widest);
   std::set<std::string> seen;
   for (const auto& label : out) {
-    if (!known.count(label)) fail("einsum", "label " + label + " of the result is no operand's", "", join(s.out, ""), label, values);
-    if (!seen.insert(label).second) fail("einsum", "label " + label + " stands twice in the result", "", join(s.out, ""), label, values);
+    if (!known.count(label))
+      fail("einsum", "label " + label + " of the result is no operand's", "", join(s.out, ""), label, values);
+    if (!seen.insert(label).second)
+      fail("einsum", "label " + label + " stands twice in the result", "", join(s.out, ""), label, values);
   }
   return sum_of_products("einsum", std::move(operands), out);
 }
@@ -418,11 +430,13 @@ Value einsum(std::string_view spec, const Values& values) {
 // Vectors count as a row on the left and a column on the right; axes before the last two broadcast.
 Value matmul(const Value& a, const Value& b) {
   if (a.rank() == 0 || b.rank() == 0)
-    fail("matmul", "a product of matrices needs axes", "rank 1 or more", a.type().str() + " and " + b.type().str(), "", {a, b});
+    fail("matmul", "a product of matrices needs axes", "rank 1 or more",
+         a.type().str() + " and " + b.type().str(), "", {a, b});
   const Size &columns = a.shape()[a.rank() - 1], &rows = b.shape()[std::max(b.rank() - 2, 0)];
   if (!sizes_agree(columns, rows))
-    fail("matmul", "the last axis of the first operand must match the " +
-                       std::string(b.rank() == 1 ? "axis" : "axis before the last") + " of the second",
+    fail("matmul",
+         "the last axis of the first operand must match the " +
+             std::string(b.rank() == 1 ? "axis" : "axis before the last") + " of the second",
          to_text(columns), to_text(rows), std::to_string(std::max(b.rank() - 2, 0)), {a, b});
   auto batch = [](int rank) {
     Labels labels;

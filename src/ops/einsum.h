@@ -17,6 +17,7 @@ struct Labelled {
 // The sum over all labels that are not in `out` of the product of the operands. An axis of size 1
 // (the constant) fits any size. Operands are promoted to one type; halves are summed in float32,
 // and only the result is rounded. `fn` is the function's name in messages.
-Value sum_of_products(std::string_view fn, std::vector<Labelled> operands, const std::vector<std::string>& out);
+Value sum_of_products(std::string_view fn, std::vector<Labelled> operands,
+                      const std::vector<std::string>& out);
 
 }  // namespace pto

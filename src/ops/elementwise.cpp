@@ -157,10 +157,15 @@ std::vector<OpRow> arithmetic_rows() {
              {.numpy = "np.divide(x0, x1)", .domains = {"real", "nonzero"}, .ulp = 1}),
       binary("floor_divide", apply<Op::FloorDiv>, "The floor of x / y; x // 0 is 0 for integers.",
              {.numpy = "np.floor(np.divide(x0, x1)) if x0.dtype.kind == 'f' else np.floor_divide(x0, x1)",
-              .domains = {"real", "nonzero"}, .dtypes = "iuf", .exact = true}),
-      binary("remainder", apply<Op::Mod>, "x - y * floor(x / y), with the sign of y, a zero too; x % 0 is 0 for integers.",
-             {.numpy = "np.remainder(x0, x1)", .domains = {"real", "nonzero"}, .dtypes = "iuf", .atol = 1e-6}),
-      binary("power", apply_power, "x to the power y. Integers wrap; of them a negative power is rounded towards 0.",
+              .domains = {"real", "nonzero"},
+              .dtypes = "iuf",
+              .exact = true}),
+      binary(
+          "remainder", apply<Op::Mod>,
+          "x - y * floor(x / y), with the sign of y, a zero too; x % 0 is 0 for integers.",
+          {.numpy = "np.remainder(x0, x1)", .domains = {"real", "nonzero"}, .dtypes = "iuf", .atol = 1e-6}),
+      binary("power", apply_power,
+             "x to the power y. Integers wrap; of them a negative power is rounded towards 0.",
              {.numpy = "ref.power(x0, x1)", .domains = {"positive", "small"}, .dtypes = "iuf", .ulp = 4}),
       binary("maximum", apply<Op::Max>, "The greater of x and y; NaN if either is NaN.",
              {.numpy = "np.maximum(x0, x1)", .dtypes = "biuf", .exact = true}),
@@ -238,14 +243,16 @@ std::vector<OpRow> math_rows() {
       of("tan", apply<Op::Tan>, "The tangent of x in radians.", "real", "", 4),
       of("asin", apply<Op::Asin>, "The angle in -pi/2 .. pi/2 whose sine is x.", "unit", "np.arcsin(x0)", 4),
       of("acos", apply<Op::Acos>, "The angle in 0 .. pi whose cosine is x.", "unit", "np.arccos(x0)", 4),
-      of("atan", apply<Op::Atan>, "The angle in -pi/2 .. pi/2 whose tangent is x.", "real", "np.arctan(x0)", 4),
+      of("atan", apply<Op::Atan>, "The angle in -pi/2 .. pi/2 whose tangent is x.", "real", "np.arctan(x0)",
+         4),
       of("sinh", apply<Op::Sinh>, "The hyperbolic sine.", "small", "", 4),
       of("cosh", apply<Op::Cosh>, "The hyperbolic cosine.", "small", "", 4),
       of("tanh", apply<Op::Tanh>, "The hyperbolic tangent."),
       of("erf", apply<Op::Erf>, "The error function.", "real", "ref.erf(x0)"),
       of("erfc", apply<Op::Erfc>, "1 - erf(x), accurate for large x.", "small", "ref.erfc(x0)", 4),
   };
-  rows.push_back(make_row("atan2", 2, apply<Op::Atan2>, infer_same, "The angle in -pi .. pi of the point (y, x).",
+  rows.push_back(make_row("atan2", 2, apply<Op::Atan2>, infer_same,
+                          "The angle in -pi .. pi of the point (y, x).",
                           {.numpy = "np.arctan2(x0, x1)", .ulp = 4}));
   return rows;
 }
@@ -253,11 +260,15 @@ std::vector<OpRow> math_rows() {
 std::vector<OpRow> choice_rows() {
   std::vector<OpRow> rows = {
       make_row("where", 3, apply_where, infer_where, "x where the condition holds, y elsewhere.",
-               {.numpy = "np.where(x0, x1, x2)", .domains = {"bool", "real", "real"}, .dtypes = "biuf", .exact = true}),
+               {.numpy = "np.where(x0, x1, x2)",
+                .domains = {"bool", "real", "real"},
+                .dtypes = "biuf",
+                .exact = true}),
       make_row("cast", 1, apply_cast, infer_cast,
                "x converted: rounds to nearest even, float to integer truncates and saturates, NaN gives 0.",
                {.numpy = "ref.cast(x0, dtype)", .domains = {"small"}, .dtypes = "biuf", .exact = true}),
-      make_row("bitcast", 1, apply_bitcast, infer_bitcast, "The same bits read as another type of the same width.",
+      make_row("bitcast", 1, apply_bitcast, infer_bitcast,
+               "The same bits read as another type of the same width.",
                {.numpy = "ref.bitcast(x0, dtype)", .dtypes = "iuf", .exact = true}),
   };
   rows[1].make_attrs = rows[2].make_attrs = new_attrs<DTypeAttrs>;
@@ -266,13 +277,20 @@ std::vector<OpRow> choice_rows() {
 
 // NumPy's and PyTorch's names where they are not the row's.
 const std::map<std::string, std::vector<std::string>> kAliases = {
-    {"subtract", {"sub"}},       {"multiply", {"mul"}},
-    {"divide", {"div", "true_divide"}}, {"remainder", {"mod"}},
-    {"power", {"pow"}},          {"negative", {"neg"}},
-    {"abs", {"absolute"}},       {"asin", {"arcsin"}},
-    {"acos", {"arccos"}},        {"atan", {"arctan"}},
-    {"atan2", {"arctan2"}},      {"bitwise_not", {"bitwise_invert", "invert"}},
-    {"left_shift", {"bitwise_left_shift"}}, {"right_shift", {"bitwise_right_shift"}},
+    {"subtract", {"sub"}},
+    {"multiply", {"mul"}},
+    {"divide", {"div", "true_divide"}},
+    {"remainder", {"mod"}},
+    {"power", {"pow"}},
+    {"negative", {"neg"}},
+    {"abs", {"absolute"}},
+    {"asin", {"arcsin"}},
+    {"acos", {"arccos"}},
+    {"atan", {"arctan"}},
+    {"atan2", {"arctan2"}},
+    {"bitwise_not", {"bitwise_invert", "invert"}},
+    {"left_shift", {"bitwise_left_shift"}},
+    {"right_shift", {"bitwise_right_shift"}},
 };
 
 }  // namespace

@@ -39,7 +39,8 @@ std::vector<TensorType> ForeignAttrs::result_types() const {
   for (size_t i = 0; i < dtypes.size(); i++) {
     const auto dtype = dtype_from_name(dtypes[i]);
     const int64_t left = static_cast<int64_t>(sizes.size() - next);
-    PTO_CHECK(dtype && i < ranks.size() && ranks[i] >= 0 && ranks[i] <= left, "foreign", "malformed result types");
+    PTO_CHECK(dtype && i < ranks.size() && ranks[i] >= 0 && ranks[i] <= left, "foreign",
+              "malformed result types");
     const auto first = sizes.begin() + static_cast<std::ptrdiff_t>(next);
     types.push_back({*dtype, {first, first + ranks[i]}});
     next += static_cast<size_t>(ranks[i]);
@@ -93,7 +94,8 @@ std::vector<BufferPtr> call_foreign(const ForeignAttrs& attrs, const std::vector
 }
 
 Value after(const Value& x, const Values& others) {
-  static const int64_t first = register_foreign([](const std::vector<BufferPtr>& inputs) { return std::vector{inputs[0]}; });
+  static const int64_t first =
+      register_foreign([](const std::vector<BufferPtr>& inputs) { return std::vector{inputs[0]}; });
   auto attrs = std::make_shared<ForeignAttrs>();
   attrs->name = "after";
   attrs->function = first;

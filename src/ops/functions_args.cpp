@@ -115,7 +115,8 @@ DType Args::dtype(const std::string& name) const {
   if (const auto* v = std::get_if<std::string>(&arg))
     if (const auto type = dtype_from_name(*v)) return *type;
   if (const auto* v = std::get_if<std::string>(&arg); v && v->starts_with("complex"))
-    throw Error({.op = function_, .message = "complex numbers are not supported", .got = *v, .loc = current_loc()});
+    throw Error(
+        {.op = function_, .message = "complex numbers are not supported", .got = *v, .loc = current_loc()});
   mistyped(name, "an element type");
 }
 

@@ -29,7 +29,8 @@ Values filled_like(const Args& args, double value) {
 Values build_full_like(const Args& args) {
   const Value x = args.tensor("x");
   const Operand value = args.operand("value");
-  const Value scalar = args.given("dtype") ? to_value_of(value, args.dtype("dtype")) : to_value(value, x.dtype());
+  const Value scalar =
+      args.given("dtype") ? to_value_of(value, args.dtype("dtype")) : to_value(value, x.dtype());
   return {broadcast_to(scalar, x.shape())};
 }
 
@@ -56,7 +57,8 @@ Values build_arange(const Args& args) {
   }
   const double from = two ? args.number("start") : 0, to = args.number(two ? "stop" : "start");
   const double by = args.number("step"), n = std::ceil((to - from) / by);
-  if (by == 0 || !(std::abs(n) < 0x1p60)) fail(args, "start, stop and step give no number of elements that memory could hold");
+  if (by == 0 || !(std::abs(n) < 0x1p60))
+    fail(args, "start, stop and step give no number of elements that memory could hold");
   const Value steps = iota({Size(std::max<int64_t>(0, static_cast<int64_t>(n)))}, 0, DType::F64);
   return {cast(add(mul(steps, by), from), type)};
 }
@@ -161,10 +163,11 @@ const std::vector<Function>& creation_functions() {
               "int64 if all three are integers, else float32.",
        .build = build_arange,
        .test = {.numpy = "np.arange(start, stop, step) if stop is not None else np.arange(start)"},
-       .cases = {"start=5", "start=2, stop=11, step=3", "start=5, stop=-2, step=-2", "start=0.0, stop=1.0, step=0.1",
-                 "start=3, stop=3", "start=0"}},
+       .cases = {"start=5", "start=2, stop=11, step=3", "start=5, stop=-2, step=-2",
+                 "start=0.0, stop=1.0, step=0.1", "start=3, stop=3", "start=0"}},
       {.name = "linspace",
-       .signature = "start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: DType | None = None",
+       .signature =
+           "start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: DType | None = None",
        .doc = "num evenly spaced numbers from start to stop, which is the last unless endpoint is False.",
        .build = build_linspace,
        .test = {.numpy = "np.linspace(start, stop, num, endpoint)"},

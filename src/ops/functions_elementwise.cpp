@@ -63,8 +63,8 @@ Values build_isclose(const Args& args) {
   const Value a = args.tensor("x"), b = args.tensor("y");
   const Value d = floating(sub(a, b)), x = cast(a, d.dtype()), y = cast(b, d.dtype());
   const Value finite = logical_and(less(absolute(x), INFINITY), less(absolute(y), INFINITY));
-  const Value near = less_equal(absolute(sub(x, y)),
-                                add(mul(absolute(y), args.number("rtol")), args.number("atol")));
+  const Value near =
+      less_equal(absolute(sub(x, y)), add(mul(absolute(y), args.number("rtol")), args.number("atol")));
   Value close = logical_or(logical_and(finite, near), equal(x, y));
   if (args.boolean("equal_nan"))
     close = logical_or(close, logical_and(binary("not_equal", x, x), binary("not_equal", y, y)));
@@ -170,7 +170,8 @@ std::vector<Function> activations() {
       {.name = "silu",
        .signature = "x: Tensor",
        .doc = "x * sigmoid(x).",
-       .build = [](const Args& a) { return on_widened(a, [](const Value& x) { return mul(x, sigmoid(x)); }); },
+       .build =
+           [](const Args& a) { return on_widened(a, [](const Value& x) { return mul(x, sigmoid(x)); }); },
        .test = {.numpy = "x / (1 + np.exp(-x))", .domains = {"small"}, .ulp = 8},
        .cases = {"x=(37,)"},
        .aliases = {"swish"}},
@@ -184,9 +185,10 @@ std::vector<Function> activations() {
       {.name = "log_sigmoid",
        .signature = "x: Tensor",
        .doc = "log(sigmoid(x)).",
-       .build = [](const Args& a) {
-         return on_widened(a, [](const Value& x) { return negative(softplus(negative(x))); });
-       },
+       .build =
+           [](const Args& a) {
+             return on_widened(a, [](const Value& x) { return negative(softplus(negative(x))); });
+           },
        .test = {.numpy = "-np.logaddexp(0, -x)", .ulp = 8},
        .cases = {"x=(37,)"}},
       {.name = "softplus",
@@ -213,38 +215,47 @@ std::vector<Function> activations() {
       {.name = "relu6",
        .signature = "x: Tensor",
        .doc = "x within 0 .. 6.",
-       .build = [](const Args& a) -> Values { return {minimum(maximum(a.tensor("x"), int64_t{0}), int64_t{6})}; },
+       .build = [](const Args& a) -> Values {
+         return {minimum(maximum(a.tensor("x"), int64_t{0}), int64_t{6})};
+       },
        .test = {.numpy = "np.clip(x, 0, 6)", .domains = {"small"}, .exact = true},
        .cases = {"x=(37,)"}},
       {.name = "hardsigmoid",
        .signature = "x: Tensor",
        .doc = "x / 6 + 1/2 within 0 .. 1.",
-       .build = [](const Args& a) {
-         return on_widened(a, [](const Value& x) { return div(minimum(maximum(add(x, 3.0), 0.0), 6.0), 6.0); });
-       },
+       .build =
+           [](const Args& a) {
+             return on_widened(
+                 a, [](const Value& x) { return div(minimum(maximum(add(x, 3.0), 0.0), 6.0), 6.0); });
+           },
        .test = {.numpy = "np.clip(x + 3, 0, 6) / 6", .domains = {"small"}, .atol = 1e-7},
        .cases = {"x=(37,)"}},
       {.name = "hardswish",
        .signature = "x: Tensor",
        .doc = "x * hardsigmoid(x).",
-       .build = [](const Args& a) {
-         return on_widened(
-             a, [](const Value& x) { return mul(x, div(minimum(maximum(add(x, 3.0), 0.0), 6.0), 6.0)); });
-       },
+       .build =
+           [](const Args& a) {
+             return on_widened(
+                 a, [](const Value& x) { return mul(x, div(minimum(maximum(add(x, 3.0), 0.0), 6.0), 6.0)); });
+           },
        .test = {.numpy = "x * np.clip(x + 3, 0, 6) / 6", .domains = {"small"}, .atol = 1e-6},
        .cases = {"x=(37,)"}},
       {.name = "mish",
        .signature = "x: Tensor",
        .doc = "x * tanh(softplus(x)).",
-       .build = [](const Args& a) { return on_widened(a, [](const Value& x) { return mul(x, tanh(softplus(x))); }); },
+       .build =
+           [](const Args& a) {
+             return on_widened(a, [](const Value& x) { return mul(x, tanh(softplus(x))); });
+           },
        .test = {.numpy = "x * np.tanh(np.logaddexp(0, x))", .domains = {"small"}, .ulp = 16},
        .cases = {"x=(37,)"}},
       {.name = "softsign",
        .signature = "x: Tensor",
        .doc = "x / (1 + |x|).",
-       .build = [](const Args& a) {
-         return on_widened(a, [](const Value& x) { return div(x, add(absolute(x), 1.0)); });
-       },
+       .build =
+           [](const Args& a) {
+             return on_widened(a, [](const Value& x) { return div(x, add(absolute(x), 1.0)); });
+           },
        .test = {.numpy = "x / (1 + np.abs(x))"},
        .cases = {"x=(37,)"}},
   };

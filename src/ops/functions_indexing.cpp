@@ -131,7 +131,8 @@ Values build_take_nd(const Args& args) {
 Values build_diagonal(const Args& args) {
   const Value x = args.tensor("x");
   if (x.rank() < 2) fail(args, "a diagonal needs two axes", "rank >= 2", x.type().str());
-  const int64_t axis1 = axis_argument(args, "axis1", x.rank()), axis2 = axis_argument(args, "axis2", x.rank());
+  const int64_t axis1 = axis_argument(args, "axis1", x.rank()),
+                axis2 = axis_argument(args, "axis2", x.rank());
   if (axis1 == axis2) fail(args, "the axes must differ");
   const int64_t offset = args.integer("offset"), down = std::max<int64_t>(-offset, 0),
                 right = std::max<int64_t>(offset, 0);
@@ -160,7 +161,8 @@ Values build_put_along_axis(const Args& args) {
   const int64_t axis = axis_argument(args, "axis", x.rank());
   const auto [to, at] = aligned(args, x, index, axis);
   if (to.shape() != x.shape())
-    fail(args, "the indices do not fit the tensor", shape_text(x.shape()), shape_text(index.shape()), "", {x, index});
+    fail(args, "the indices do not fit the tensor", shape_text(x.shape()), shape_text(index.shape()), "",
+         {x, index});
   const Value values = broadcast_to(to_value(args.operand("values"), x.dtype()), at.shape());
   return {scatter(x, at, values, axis, "set")};
 }
@@ -248,10 +250,9 @@ Values build_topk(const Args& args) {
   return {values, {values.node, 1}};
 }
 
-const char* const kSort =
-    "x: Tensor, axis: int | None = -1, descending: bool = False, stable: bool = True";
-const std::vector<std::string> kSortCases = {"x=(37,)", "x=(3,5), axis=0", "x=(3,17), descending=True",
-                                             "x=(2,3), axis=None", "x=(2,0)", "x=(4,1)"};
+const char* const kSort = "x: Tensor, axis: int | None = -1, descending: bool = False, stable: bool = True";
+const std::vector<std::string> kSortCases = {
+    "x=(37,)", "x=(3,5), axis=0", "x=(3,17), descending=True", "x=(2,3), axis=None", "x=(2,0)", "x=(4,1)"};
 
 std::vector<Function> reading_functions() {
   return {
@@ -260,22 +261,32 @@ std::vector<Function> reading_functions() {
        .doc = "x at integer positions along an axis, which the axes of the indices replace; of the flattened "
               "tensor if the axis is None. Negative positions count from the end.",
        .build = build_take,
-       .test = {.numpy = "np.take(x, indices, axis)", .domains = {"real", "index:axis"}, .dtypes = "biuf", .exact = true},
-       .cases = {"x=(7,), indices=(5,), axis=0", "x=(3,5), indices=(2,4), axis=1", "x=(3,5), indices=(), axis=0",
-                 "x=(3,5), indices=(4,)", "x=(3,2), indices=(0,), axis=0"}},
+       .test = {.numpy = "np.take(x, indices, axis)",
+                .domains = {"real", "index:axis"},
+                .dtypes = "biuf",
+                .exact = true},
+       .cases = {"x=(7,), indices=(5,), axis=0", "x=(3,5), indices=(2,4), axis=1",
+                 "x=(3,5), indices=(), axis=0", "x=(3,5), indices=(4,)", "x=(3,2), indices=(0,), axis=0"}},
       {.name = "take_along_axis",
        .signature = "x: Tensor, indices: Tensor, axis: int = -1",
-       .doc = "At each place of the indices, the element of x whose position along the axis it gives; the other "
-              "axes broadcast.",
+       .doc =
+           "At each place of the indices, the element of x whose position along the axis it gives; the other "
+           "axes broadcast.",
        .build = build_take_along_axis,
-       .test = {.numpy = "np.take_along_axis(x, indices, axis)", .domains = {"real", "index:axis"}, .exact = true},
-       .cases = {"x=(3,5), indices=(3,2)", "x=(3,5), indices=(4,5), axis=0", "x=(3,1), indices=(1,4), axis=0"}},
+       .test = {.numpy = "np.take_along_axis(x, indices, axis)",
+                .domains = {"real", "index:axis"},
+                .exact = true},
+       .cases = {"x=(3,5), indices=(3,2)", "x=(3,5), indices=(4,5), axis=0",
+                 "x=(3,1), indices=(1,4), axis=0"}},
       {.name = "gather",
        .signature = "x: Tensor, axis: int, index: Tensor",
-       .doc = "PyTorch's gather: as take_along_axis, but the other axes of the index may be shorter than those "
-              "of x.",
+       .doc =
+           "PyTorch's gather: as take_along_axis, but the other axes of the index may be shorter than those "
+           "of x.",
        .build = build_gather,
-       .test = {.numpy = "ref.torch_gather(x, axis, index)", .domains = {"real", "index:axis"}, .exact = true},
+       .test = {.numpy = "ref.torch_gather(x, axis, index)",
+                .domains = {"real", "index:axis"},
+                .exact = true},
        .cases = {"x=(3,5), axis=1, index=(3,2)", "x=(3,5), axis=0, index=(4,2)"}},
       {.name = "index_select",
        .signature = "x: Tensor, axis: int, index: Tensor",
@@ -300,7 +311,10 @@ std::vector<Function> reading_functions() {
        .signature = "x: Tensor, num_classes: Size, dtype: DType = int64",
        .doc = "A new last axis with 1 at the position that x gives and 0 elsewhere (all 0 if it is outside).",
        .build = build_one_hot,
-       .test = {.numpy = "np.eye(num_classes)[x]", .domains = {"index:num_classes"}, .dtypes = "i", .exact = true},
+       .test = {.numpy = "np.eye(num_classes)[x]",
+                .domains = {"index:num_classes"},
+                .dtypes = "i",
+                .exact = true},
        .cases = {"x=(5,), num_classes=7", "x=(2,3), num_classes=4"}},
       {.name = "masked_fill",
        .signature = "x: Tensor, mask: Tensor, value: Tensor | float",
@@ -314,7 +328,8 @@ std::vector<Function> reading_functions() {
        .doc = "The diagonal of two axes, as a new last axis.",
        .build = build_diagonal,
        .test = {.numpy = "np.diagonal(x, offset, axis1, axis2)", .exact = true},
-       .cases = {"x=(4,4)", "x=(3,5), offset=1", "x=(2,3,4), offset=-1, axis1=1, axis2=2", "x=(3,3), axis1=1, axis2=0"}},
+       .cases = {"x=(4,4)", "x=(3,5), offset=1", "x=(2,3,4), offset=-1, axis1=1, axis2=2",
+                 "x=(3,3), axis1=1, axis2=0"}},
   };
 }
 
@@ -322,32 +337,42 @@ std::vector<Function> writing_functions() {
   return {
       {.name = "scatter",
        .signature = "x: Tensor, axis: int, index: Tensor, src: Tensor | float",
-       .doc = "x with src (of the index's shape) written at the positions along the axis that the index gives; "
-              "of two writes to one place the later in row-major order stays.",
+       .doc =
+           "x with src (of the index's shape) written at the positions along the axis that the index gives; "
+           "of two writes to one place the later in row-major order stays.",
        .build = [](const Args& a) { return build_scatter(a, "set"); },
-       .test = {.numpy = "ref.scatter(x, index, src, axis, 'set')", .domains = {"real", "index:axis", "real"}, .exact = true},
+       .test = {.numpy = "ref.scatter(x, index, src, axis, 'set')",
+                .domains = {"real", "index:axis", "real"},
+                .exact = true},
        .cases = {"x=(7,), axis=0, index=(4,), src=(4,)", "x=(3,5), axis=1, index=(3,2), src=(3,2)"}},
       {.name = "scatter_add",
        .signature = "x: Tensor, axis: int, index: Tensor, src: Tensor | float",
-       .doc = "x with src added at the positions along the axis that the index gives, in row-major order; halves "
-              "are summed in float32.",
+       .doc =
+           "x with src added at the positions along the axis that the index gives, in row-major order; halves "
+           "are summed in float32.",
        .build = [](const Args& a) { return build_scatter(a, "add"); },
        .test = {.numpy = "ref.scatter(x, index, src, axis, 'add')",
-                .domains = {"real", "index:axis", "real"}, .dtypes = "if", .ulp = 8, .atol = 1e-6},
+                .domains = {"real", "index:axis", "real"},
+                .dtypes = "if",
+                .ulp = 8,
+                .atol = 1e-6},
        .cases = {"x=(7,), axis=0, index=(14,), src=(14,)", "x=(3,5), axis=0, index=(6,5), src=(6,5)"}},
       {.name = "put_along_axis",
        .signature = "x: Tensor, indices: Tensor, values: Tensor | float, axis: int",
        .doc = "x with values written where take_along_axis would read.",
        .build = build_put_along_axis,
        .test = {.numpy = "ref.put_along_axis(x, indices, values, axis)",
-                .domains = {"real", "index:axis", "real"}, .exact = true},
+                .domains = {"real", "index:axis", "real"},
+                .exact = true},
        .cases = {"x=(3,5), indices=(3,1), values=(3,1), axis=1"}},
       {.name = "index_add",
        .signature = "x: Tensor, axis: int, index: Tensor, source: Tensor",
        .doc = "x with slices of source added to its slices at the positions of an index vector.",
        .build = build_index_add,
        .test = {.numpy = "ref.scatter(x, index, source, axis, 'add')",
-                .domains = {"real", "index:axis", "real"}, .ulp = 8, .atol = 1e-6},
+                .domains = {"real", "index:axis", "real"},
+                .ulp = 8,
+                .atol = 1e-6},
        .cases = {"x=(7,3), axis=0, index=(9,), source=(9,3)", "x=(3,5), axis=1, index=(2,), source=(3,2)"}},
       {.name = "put_nd",
        .signature = "x: Tensor, indices: tuple[Tensor, ...], axes: tuple[int, ...], values: Tensor | float, "
@@ -355,7 +380,9 @@ std::vector<Function> writing_functions() {
        .doc = "x with values written (combine: set, add, mul, min, max) where take_nd would read.",
        .build = build_put_nd,
        .test = {.numpy = "ref.put_nd(x, indices, axes, values, combine)",
-                .domains = {"real", "index:axes", "real"}, .ulp = 8, .atol = 1e-6},
+                .domains = {"real", "index:axes", "real"},
+                .ulp = 8,
+                .atol = 1e-6},
        .cases = {"x=(3,5,4), indices=[(6,),(6,)], axes=(0,1), values=(6,4)",
                  "x=(3,5,4), indices=[(6,),(6,)], axes=(0,2), values=(6,5), combine='add'",
                  "x=(3,5,4), indices=[(2,3)], axes=(1,), values=2.0"}},
@@ -376,17 +403,23 @@ std::vector<Function> order_functions() {
        .signature = kSort,
        .doc = "The positions (int64) that put the values along an axis in order; always stable.",
        .build = [](const Args& a) -> Values { return {sorted(a, true)}; },
-       .test = {.numpy = "ref.sort(x, axis, descending, True)[0]", .domains = {"digits"}, .dtypes = "iuf", .exact = true},
+       .test = {.numpy = "ref.sort(x, axis, descending, True)[0]",
+                .domains = {"digits"},
+                .dtypes = "iuf",
+                .exact = true},
        .cases = kSortCases,
        .method = true},
       {.name = "topk",
        .signature = "x: Tensor, k: int, axis: int = -1, largest: bool = True, sorted: bool = True",
        .returns = "tuple[Tensor, Tensor]",
-       .doc = "The k largest (or smallest) values along an axis, in order, and their positions (int64); of equal "
-              "values the first come first.",
+       .doc =
+           "The k largest (or smallest) values along an axis, in order, and their positions (int64); of equal "
+           "values the first come first.",
        .build = build_topk,
-       .test = {.numpy = "ref.topk(x, k, axis, largest)", .domains = {"digits"}, .dtypes = "iuf", .exact = true},
-       .cases = {"x=(37,), k=5", "x=(3,5), k=2, axis=0", "x=(3,5), k=2, largest=False", "x=(3,5), k=0", "x=(4,), k=4"},
+       .test =
+           {.numpy = "ref.topk(x, k, axis, largest)", .domains = {"digits"}, .dtypes = "iuf", .exact = true},
+       .cases = {"x=(37,), k=5", "x=(3,5), k=2, axis=0", "x=(3,5), k=2, largest=False", "x=(3,5), k=0",
+                 "x=(4,), k=4"},
        .method = true},
   };
 }

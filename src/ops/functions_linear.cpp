@@ -34,8 +34,9 @@ Value product_over(const Args& args, const Value& x, const Value& y, const std::
   for (size_t i = 0; i < x_axes.size(); i++) {
     const Size &a = x.shape()[x_axes[i]], &b = y.shape()[y_axes[i]];
     if (!sizes_agree(a, b))
-      fail(args, "axis " + std::to_string(x_axes[i]) + " of x and axis " + std::to_string(y_axes[i]) +
-                     " of y must have one size",
+      fail(args,
+           "axis " + std::to_string(x_axes[i]) + " of x and axis " + std::to_string(y_axes[i]) +
+               " of y must have one size",
            to_text(a), to_text(b), std::to_string(y_axes[i]), {x, y});
     lhs[x_axes[i]] = rhs[y_axes[i]] = "k" + std::to_string(i);
   }
@@ -71,7 +72,8 @@ Values build_outer(const Args& args) {
 // The other axes broadcast.
 Values build_vecdot(const Args& args) {
   const Value x = args.tensor("x"), y = args.tensor("y");
-  if (x.rank() == 0 || y.rank() == 0) fail(args, "a product of vectors needs an axis", "rank >= 1", "", "", {x, y});
+  if (x.rank() == 0 || y.rank() == 0)
+    fail(args, "a product of vectors needs an axis", "rank >= 1", "", "", {x, y});
   auto labels = [&](const Value& v) {
     const int64_t axis = axis_argument(args, "axis", v.rank());
     Labels all;
@@ -80,8 +82,10 @@ Values build_vecdot(const Args& args) {
     all.insert(all.begin() + axis, "k");
     return all;
   };
-  const Size &a = x.shape()[axis_argument(args, "axis", x.rank())], &b = y.shape()[axis_argument(args, "axis", y.rank())];
-  if (!sizes_agree(a, b)) fail(args, "the vectors must have one size", to_text(a), to_text(b), "axis", {x, y});
+  const Size &a = x.shape()[axis_argument(args, "axis", x.rank())],
+             &b = y.shape()[axis_argument(args, "axis", y.rank())];
+  if (!sizes_agree(a, b))
+    fail(args, "the vectors must have one size", to_text(a), to_text(b), "axis", {x, y});
   const Labels lhs = labels(x), rhs = labels(y);
   Labels out = lhs.size() >= rhs.size() ? lhs : rhs;
   out.erase(std::find(out.begin(), out.end(), "k"));
@@ -103,7 +107,8 @@ Values build_tensordot(const Args& args) {
     return {product_over(args, x, y, last, first)};
   }
   if (axes.size() % 2)
-    fail(args, "axes holds those of x and then as many of y", "an even number of axes", std::to_string(axes.size()));
+    fail(args, "axes holds those of x and then as many of y", "an even number of axes",
+         std::to_string(axes.size()));
   const auto middle = axes.begin() + static_cast<int64_t>(axes.size() / 2);
   return {product_over(args, x, y, normalise_axes({axes.begin(), middle}, x.rank(), args.function()),
                        normalise_axes({middle, axes.end()}, y.rank(), args.function()))};
@@ -112,8 +117,8 @@ Values build_tensordot(const Args& args) {
 Values build_linear(const Args& args) {
   const Value x = args.tensor("x"), weight = args.tensor("weight");
   if (x.rank() == 0 || weight.rank() != 2)
-    fail(args, "x needs an axis of features and the weight must be a matrix", "[..., features], [outputs, features]",
-         "", "", {x, weight});
+    fail(args, "x needs an axis of features and the weight must be a matrix",
+         "[..., features], [outputs, features]", "", "", {x, weight});
   const Value y = product_over(args, x, weight, {x.rank() - 1}, {1});
   return {args.given("bias") ? add(y, args.tensor("bias")) : y};
 }
@@ -134,7 +139,8 @@ std::vector<int64_t> for_axes(const Args& args, const char* name, int n, int64_t
   auto values = args.integers(name);
   if (values.size() == 1) values.resize(n, values[0]);
   if (static_cast<int>(values.size()) != n)
-    fail(args, std::string(name) + " needs one number for each axis", std::to_string(n), std::to_string(values.size()));
+    fail(args, std::string(name) + " needs one number for each axis", std::to_string(n),
+         std::to_string(values.size()));
   for (int64_t v : values)
     if (v < least)
       fail(args, std::string(name) + " is too small", "at least " + std::to_string(least), std::to_string(v));
@@ -173,17 +179,18 @@ Margins margins(const Args& args, const Exprs& widths, const std::vector<int64_t
 Values build_conv(const Args& args, int n) {
   Value x = args.tensor("x"), weight = args.tensor("weight");
   if (x.rank() != n + 2 || weight.rank() != n + 2)
-    fail(args, "x and weight must have rank " + std::to_string(n + 2), "[batch, channels, ...], [outputs, channels / groups, ...]",
-         "", "", {x, weight});
+    fail(args, "x and weight must have rank " + std::to_string(n + 2),
+         "[batch, channels, ...], [outputs, channels / groups, ...]", "", "", {x, weight});
   const int64_t groups = args.integer("groups");
   const Size channels = x.shape()[1], outputs = weight.shape()[0];
   if (groups < 1) fail(args, "groups must be positive", "at least 1", std::to_string(groups));
   if (!sizes_agree(channels, simplify(weight.shape()[1] * Size(groups))))
     fail(args, "x must have the channels of the weight, for each group",
-         to_text(simplify(weight.shape()[1] * Size(groups))) + " channels", to_text(channels), "1", {x, weight});
+         to_text(simplify(weight.shape()[1] * Size(groups))) + " channels", to_text(channels), "1",
+         {x, weight});
   if (!assume(equal(mod(outputs, groups), Size(0))))
-    fail(args, "the outputs must divide into the groups", "a multiple of " + std::to_string(groups), to_text(outputs),
-         "0", {x, weight});
+    fail(args, "the outputs must divide into the groups", "a multiple of " + std::to_string(groups),
+         to_text(outputs), "0", {x, weight});
   const auto type = promote(x.dtype(), weight.dtype());
   if (!type) fail(args, "the types do not promote to one", "", "", "", {x, weight});
   const auto stride = for_axes(args, "stride", n, 1), dilation = for_axes(args, "dilation", n, 1);
@@ -204,7 +211,8 @@ Values build_conv(const Args& args, int n) {
     const Size room = simplify(x.shape()[d + 2] + around.before[d] + around.after[d] - widths[d]);
     if (!assume(Expr(0) < room))
       fail(args, "the window is larger than axis " + std::to_string(d + 2) + " with its margins",
-           "at least " + to_text(simplify(widths[d] + 1)), to_text(simplify(room + widths[d])), std::to_string(d + 2), {x, weight});
+           "at least " + to_text(simplify(widths[d] + 1)), to_text(simplify(room + widths[d])),
+           std::to_string(d + 2), {x, weight});
     attrs->count.push_back(simplify(floordiv(room - 1, stride[d]) + 1));
     result.push_back(attrs->count.back());
   }
@@ -226,7 +234,8 @@ Values build_conv(const Args& args, int n) {
   if (!args.given("bias")) return {y};
   const Value bias = args.tensor("bias");
   if (bias.rank() != 1 || !sizes_agree(bias.shape()[0], outputs))
-    fail(args, "the bias must be a vector with one number for each output", shape_text({outputs}), bias.type().str());
+    fail(args, "the bias must be a vector with one number for each output", shape_text({outputs}),
+         bias.type().str());
   Shape along(n + 2, Size(1));
   along[1] = outputs;
   return {add(y, reshape(bias, along))};
@@ -234,14 +243,17 @@ Values build_conv(const Args& args, int n) {
 
 // --- the table ----------------------------------------------------------------------------------
 
-Function product(std::string name, std::string doc, std::function<Values(const Args&)> build, std::vector<std::string> cases,
-                 std::string numpy = "") {
+Function product(std::string name, std::string doc, std::function<Values(const Args&)> build,
+                 std::vector<std::string> cases, std::string numpy = "") {
   Function f;
   f.signature = "x: Tensor, y: Tensor";
   f.doc = std::move(doc);
   f.build = std::move(build);
   f.test = {.numpy = numpy.empty() ? "np." + name + "(x, y)" : std::move(numpy),
-            .domains = {"unit"}, .dtypes = "iuf", .ulp = 64, .atol = 1e-5};
+            .domains = {"unit"},
+            .dtypes = "iuf",
+            .ulp = 64,
+            .atol = 1e-5};
   f.name = std::move(name);
   f.cases = std::move(cases);
   return f;
@@ -250,14 +262,18 @@ Function product(std::string name, std::string doc, std::function<Values(const A
 Function conv(int n, std::vector<std::string> cases) {
   Function f;
   f.name = "conv" + std::to_string(n) + "d";
-  f.signature = "x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1, "
-                "padding: int | tuple[int, ...] | str = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1";
-  f.doc = "Cross-correlation over the last " + std::string(n == 1 ? "axis" : std::to_string(n) + " axes") +
-          ": x [batch, channels, ...], weight [outputs, channels / groups, ...]. Outside x are zeros: "
-          "`padding` before and after each axis, or \"valid\" (none), or \"same\" (the result has the sizes of x).";
+  f.signature =
+      "x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1, "
+      "padding: int | tuple[int, ...] | str = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1";
+  f.doc =
+      "Cross-correlation over the last " + std::string(n == 1 ? "axis" : std::to_string(n) + " axes") +
+      ": x [batch, channels, ...], weight [outputs, channels / groups, ...]. Outside x are zeros: "
+      "`padding` before and after each axis, or \"valid\" (none), or \"same\" (the result has the sizes of x).";
   f.build = [n](const Args& args) { return build_conv(args, n); };
   f.test = {.numpy = "ref.conv(x, weight, bias, stride, padding, dilation, groups)",
-            .domains = {"unit"}, .ulp = 64, .atol = 1e-5};
+            .domains = {"unit"},
+            .ulp = 64,
+            .atol = 1e-5};
   f.cases = std::move(cases);
   return f;
 }
@@ -267,69 +283,86 @@ Function conv(int n, std::vector<std::string> cases) {
 const std::vector<Function>& linear_functions() {
   static const std::vector<Function> all = [] {
     std::vector<Function> v;
-    v.push_back(product("matmul",
-                        "Product of matrices over the last axis of x and the axis before the last of y. Vectors are rows "
-                        "on the left and columns on the right; axes before the last two broadcast.",
-                        [](const Args& a) -> Values { return {matmul(a.tensor("x"), a.tensor("y"))}; },
-                        {"x=(3,5), y=(5,4)", "x=(17,33), y=(33,19)", "x=(5,), y=(5,)", "x=(5,), y=(2,5,3)",
-                         "x=(2,3,5), y=(5,)", "x=(2,1,3,5), y=(4,5,2)", "x=(4,0), y=(0,4)", "x=(0,3), y=(3,2)",
-                         "x=(1,1), y=(1,1)"}));
+    v.push_back(product(
+        "matmul",
+        "Product of matrices over the last axis of x and the axis before the last of y. Vectors are rows "
+        "on the left and columns on the right; axes before the last two broadcast.",
+        [](const Args& a) -> Values { return {matmul(a.tensor("x"), a.tensor("y"))}; },
+        {"x=(3,5), y=(5,4)", "x=(17,33), y=(33,19)", "x=(5,), y=(5,)", "x=(5,), y=(2,5,3)",
+         "x=(2,3,5), y=(5,)", "x=(2,1,3,5), y=(4,5,2)", "x=(4,0), y=(0,4)", "x=(0,3), y=(3,2)",
+         "x=(1,1), y=(1,1)"}));
     v.back().method = true;
     v.back().aliases = {"mm", "bmm"};
-    v.push_back({.name = "einsum",
-                 .signature = "spec: str, *operands: Tensor",
-                 .doc = "Sum of products by subscripts, as NumPy's einsum: \"...\" stands for axes that broadcast, a label "
-                        "twice in one operand is a diagonal, and without \"->\" the labels that stand once remain, in "
-                        "alphabetical order. Products are taken two at a time, in a cheap order.",
-                 .build = [](const Args& a) -> Values { return {einsum(a.string("spec"), a.tensors("operands"))}; },
-                 .test = {.numpy = "np.einsum(spec, *operands)", .domains = {"unit"}, .dtypes = "iuf", .ulp = 64, .atol = 1e-5},
-                 .cases = {"spec='ij,jk->ik', operands=[(3,4),(4,5)]", "spec='ij,jk', operands=[(3,4),(4,5)]",
-                           "spec='ba', operands=[(3,4)]", "spec='ii', operands=[(4,4)]",
-                           "spec='iij->ij', operands=[(3,3,4)]", "spec='iij,j->ij', operands=[(2,2,4),(4,)]",
-                           "spec='tiijj->ij', operands=[(2,3,3,4,4)]", "spec='i,j->ji', operands=[(3,),(4,)]",
-                           "spec='ij->', operands=[(3,4)]", "spec=',ij->j', operands=[(),(3,4)]",
-                           "spec='...ij, ...jk -> ...ik', operands=[(2,1,3,4),(5,4,2)]", "spec='...i->...', operands=[(2,3)]",
-                           "spec='i...,i...', operands=[(3,2),(3,2)]", "spec='bshd,bthd->bhst', operands=[(2,3,4,5),(2,7,4,5)]",
-                           "spec='ab,bc,cd,de->ae', operands=[(2,9),(9,3),(3,8),(8,4)]",
-                           "spec='ij,ij->ij', operands=[(1,3),(2,3)]", "spec='ij,jk->ik', operands=[(3,0),(0,5)]"}});
-    v.push_back(product("dot",
-                        "The last axis of x with the axis before the last of y (the only one of a vector); with a scalar, "
-                        "the product.",
-                        build_dot, {"x=(5,), y=(5,)", "x=(3,5), y=(5,4)", "x=(2,3,5), y=(4,5,2)", "x=(), y=(3,)"}));
+    v.push_back(
+        {.name = "einsum",
+         .signature = "spec: str, *operands: Tensor",
+         .doc =
+             "Sum of products by subscripts, as NumPy's einsum: \"...\" stands for axes that broadcast, a label "
+             "twice in one operand is a diagonal, and without \"->\" the labels that stand once remain, in "
+             "alphabetical order. Products are taken two at a time, in a cheap order.",
+         .build = [](const Args& a) -> Values { return {einsum(a.string("spec"), a.tensors("operands"))}; },
+         .test = {.numpy = "np.einsum(spec, *operands)",
+                  .domains = {"unit"},
+                  .dtypes = "iuf",
+                  .ulp = 64,
+                  .atol = 1e-5},
+         .cases = {"spec='ij,jk->ik', operands=[(3,4),(4,5)]", "spec='ij,jk', operands=[(3,4),(4,5)]",
+                   "spec='ba', operands=[(3,4)]", "spec='ii', operands=[(4,4)]",
+                   "spec='iij->ij', operands=[(3,3,4)]", "spec='iij,j->ij', operands=[(2,2,4),(4,)]",
+                   "spec='tiijj->ij', operands=[(2,3,3,4,4)]", "spec='i,j->ji', operands=[(3,),(4,)]",
+                   "spec='ij->', operands=[(3,4)]", "spec=',ij->j', operands=[(),(3,4)]",
+                   "spec='...ij, ...jk -> ...ik', operands=[(2,1,3,4),(5,4,2)]",
+                   "spec='...i->...', operands=[(2,3)]", "spec='i...,i...', operands=[(3,2),(3,2)]",
+                   "spec='bshd,bthd->bhst', operands=[(2,3,4,5),(2,7,4,5)]",
+                   "spec='ab,bc,cd,de->ae', operands=[(2,9),(9,3),(3,8),(8,4)]",
+                   "spec='ij,ij->ij', operands=[(1,3),(2,3)]", "spec='ij,jk->ik', operands=[(3,0),(0,5)]"}});
+    v.push_back(product(
+        "dot",
+        "The last axis of x with the axis before the last of y (the only one of a vector); with a scalar, "
+        "the product.",
+        build_dot, {"x=(5,), y=(5,)", "x=(3,5), y=(5,4)", "x=(2,3,5), y=(4,5,2)", "x=(), y=(3,)"}));
     v.back().method = true;
     v.push_back(product("vdot", "The sum of products of all elements of both.", build_vdot,
                         {"x=(5,), y=(5,)", "x=(2,3), y=(3,2)"}));
-    v.push_back(product("inner", "The last axis of x with the last axis of y; with a scalar, the product.", build_inner,
-                        {"x=(5,), y=(5,)", "x=(2,3,5), y=(4,5)", "x=(), y=(3,)"}));
+    v.push_back(product("inner", "The last axis of x with the last axis of y; with a scalar, the product.",
+                        build_inner, {"x=(5,), y=(5,)", "x=(2,3,5), y=(4,5)", "x=(), y=(3,)"}));
     v.push_back(product("outer", "Every element of x with every element of y.", build_outer,
                         {"x=(3,), y=(4,)", "x=(2,2), y=(3,)"}));
     v.push_back(product("vecdot", "The sum of products along an axis; the others broadcast.", build_vecdot,
                         {"x=(3,5), y=(3,5)", "x=(3,5), y=(5,)", "x=(2,1,5), y=(4,5), axis=-1"},
                         "np.sum(x * y, axis)"));
     v.back().signature += ", axis: int = -1";
-    v.push_back(product("tensordot",
-                        "Sums over the last `axes` axes of x and the first of y; or over the axes of x that the first half "
-                        "of `axes` names, with those of y that the second half names.",
-                        build_tensordot, {"x=(2,3,4), y=(3,4,5)", "x=(2,3), y=(4,), axes=0", "x=(2,3,4), y=(4,5,2), axes=(0,2,2,0)"},
-                        "ref.tensordot(x, y, axes)"));
+    v.push_back(product(
+        "tensordot",
+        "Sums over the last `axes` axes of x and the first of y; or over the axes of x that the first half "
+        "of `axes` names, with those of y that the second half names.",
+        build_tensordot,
+        {"x=(2,3,4), y=(3,4,5)", "x=(2,3), y=(4,), axes=0", "x=(2,3,4), y=(4,5,2), axes=(0,2,2,0)"},
+        "ref.tensordot(x, y, axes)"));
     v.back().signature += ", axes: int | tuple[int, ...] = 2";
     v.push_back({.name = "linear",
                  .signature = "x: Tensor, weight: Tensor, bias: Tensor | None = None",
                  .doc = "x @ weight.T + bias: x [..., features], weight [outputs, features].",
                  .build = build_linear,
-                 .test = {.numpy = "x @ weight.T + (0 if bias is None else bias)", .domains = {"unit"}, .ulp = 64, .atol = 1e-5},
-                 .cases = {"x=(3,5), weight=(4,5), bias=(4,)", "x=(2,3,5), weight=(4,5)", "x=(5,), weight=(4,5), bias=(4,)"}});
+                 .test = {.numpy = "x @ weight.T + (0 if bias is None else bias)",
+                          .domains = {"unit"},
+                          .ulp = 64,
+                          .atol = 1e-5},
+                 .cases = {"x=(3,5), weight=(4,5), bias=(4,)", "x=(2,3,5), weight=(4,5)",
+                           "x=(5,), weight=(4,5), bias=(4,)"}});
     v.push_back({.name = "matrix_transpose",
                  .signature = "x: Tensor",
                  .doc = "The last two axes exchanged.",
                  .build = build_matrix_transpose,
                  .test = {.numpy = "np.swapaxes(x, -1, -2)", .dtypes = "biuf", .exact = true},
                  .cases = {"x=(3,5)", "x=(2,3,5)"}});
-    v.push_back(conv(1, {"x=(2,3,17), weight=(4,3,5), bias=(4,)", "x=(1,4,9), weight=(6,2,3), stride=2, padding=1, groups=2",
+    v.push_back(conv(1, {"x=(2,3,17), weight=(4,3,5), bias=(4,)",
+                         "x=(1,4,9), weight=(6,2,3), stride=2, padding=1, groups=2",
                          "x=(2,3,8), weight=(2,3,4), padding='same'"}));
-    v.push_back(conv(2, {"x=(2,3,8,9), weight=(4,3,3,3), bias=(4,), padding=1", "x=(1,4,7,7), weight=(4,1,3,3), groups=4",
-                         "x=(2,3,9,8), weight=(5,3,3,2), stride=(2,1), padding=(1,0), dilation=(1,2)",
-                         "x=(1,3,16,16), weight=(8,3,4,4), stride=4", "x=(0,2,5,5), weight=(3,2,3,3), padding='valid'"}));
+    v.push_back(conv(
+        2, {"x=(2,3,8,9), weight=(4,3,3,3), bias=(4,), padding=1", "x=(1,4,7,7), weight=(4,1,3,3), groups=4",
+            "x=(2,3,9,8), weight=(5,3,3,2), stride=(2,1), padding=(1,0), dilation=(1,2)",
+            "x=(1,3,16,16), weight=(8,3,4,4), stride=4", "x=(0,2,5,5), weight=(3,2,3,3), padding='valid'"}));
     v.push_back(conv(3, {"x=(1,2,4,5,6), weight=(3,2,2,3,2), bias=(3,), stride=2, padding=1"}));
     return v;
   }();

@@ -113,7 +113,8 @@ Values build_broadcast_arrays(const Args& args) {
 // What is listed along the leading axis of a tensor.
 Values rows_of(const Args& args, const Value& x) {
   if (x.rank() == 0 || !x.shape()[0].is_const())
-    fail(args, "one tensor stands for its rows, whose number must be known", "a list of tensors", x.type().str(), "", {x});
+    fail(args, "one tensor stands for its rows, whose number must be known", "a list of tensors",
+         x.type().str(), "", {x});
   Values rows;
   for (int64_t i = 0; i < x.shape()[0].as_int(); i++)
     rows.push_back(reshape(slice_axis(x, 0, i, i + 1), {x.shape().begin() + 1, x.shape().end()}));
@@ -128,7 +129,8 @@ Values promoted(const Args& args, const char* name) {
   for (const auto& x : xs) {
     const auto both = promote(type, x.dtype());
     if (!both)
-      fail(args, "the types do not promote to one", "", std::string(pto::name(type)) + " and " + std::string(pto::name(x.dtype())), "", xs);
+      fail(args, "the types do not promote to one", "",
+           std::string(pto::name(type)) + " and " + std::string(pto::name(x.dtype())), "", xs);
     type = *both;
   }
   for (auto& x : xs) x = cast(x, type);
@@ -272,7 +274,8 @@ Values build_roll(const Args& args) {
   const Value x = args.tensor("x");
   auto shifts = args.integers("shift");
   if (!args.given("axis")) {
-    if (shifts.size() != 1) fail(args, "without an axis there is one shift", "1", std::to_string(shifts.size()));
+    if (shifts.size() != 1)
+      fail(args, "without an axis there is one shift", "1", std::to_string(shifts.size()));
     return {reshape(roll(reshape(x, {Size(-1)}), 0, shifts[0]), x.shape())};
   }
   Value y = x;
@@ -305,7 +308,8 @@ Values build_rot90(const Args& args) {
 }
 
 // The position of x that each place of a padded axis repeats.
-Value padding_source(const Args& args, const std::string& mode, const Size& n, int64_t before, int64_t after) {
+Value padding_source(const Args& args, const std::string& mode, const Size& n, int64_t before,
+                     int64_t after) {
   const Value i = sub(iota({simplify(n + Size(before + after))}, 0, DType::I64), before);
   const Value size = size_value(n, DType::I64);
   if (mode == "edge") return minimum(maximum(i, int64_t{0}), sub(size, int64_t{1}));
@@ -358,8 +362,8 @@ std::vector<Function> shape_functions() {
        .doc = "The same elements in row-major order in another shape; one size may be -1.",
        .build = build_reshape,
        .test = {.numpy = "np.reshape(x, shape)", .dtypes = "biuf", .exact = true},
-       .cases = {"x=(6,4), shape=(3,8)", "x=(6,4), shape=(2,-1,2)", "x=(), shape=(1,1)", "x=(0,3), shape=(3,0)",
-                 "x=(24,), shape=-1"},
+       .cases = {"x=(6,4), shape=(3,8)", "x=(6,4), shape=(2,-1,2)", "x=(), shape=(1,1)",
+                 "x=(0,3), shape=(3,0)", "x=(24,), shape=-1"},
        .method = true},
       {.name = "transpose",
        .signature = "x: Tensor, axes: tuple[int, ...] | None = None",
@@ -436,7 +440,8 @@ std::vector<Function> joining_functions() {
        .doc = "Tensors one after the other along an axis (flattened if it is None), promoted to one type.",
        .build = build_concat,
        .test = {.numpy = "np.concatenate(xs, axis)", .dtypes = "biuf", .exact = true},
-       .cases = {"xs=[(2,3),(4,3)]", "xs=[(2,3),(2,1),(2,0)], axis=-1", "xs=[(2,3),(4,)], axis=None", "xs=[(5,)]"},
+       .cases = {"xs=[(2,3),(4,3)]", "xs=[(2,3),(2,1),(2,0)], axis=-1", "xs=[(2,3),(4,)], axis=None",
+                 "xs=[(5,)]"},
        .aliases = {"concatenate", "cat"}},
       {.name = "stack",
        .signature = "xs: tuple[Tensor, ...], axis: int = 0",
@@ -502,10 +507,12 @@ std::vector<Function> repeating_functions() {
        .aliases = {"repeat_interleave"}},
       {.name = "roll",
        .signature = "x: Tensor, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None",
-       .doc = "Elements moved along axes (or in the flattened tensor); those that leave come in at the other end.",
+       .doc =
+           "Elements moved along axes (or in the flattened tensor); those that leave come in at the other end.",
        .build = build_roll,
        .test = {.numpy = "np.roll(x, shift, axis)", .dtypes = "f", .exact = true},
-       .cases = {"x=(7,), shift=2", "x=(3,5), shift=-8, axis=1", "x=(3,5), shift=(1,2), axis=(0,1)", "x=(2,3), shift=1"},
+       .cases = {"x=(7,), shift=2", "x=(3,5), shift=-8, axis=1", "x=(3,5), shift=(1,2), axis=(0,1)",
+                 "x=(2,3), shift=1"},
        .method = true},
       {.name = "flip",
        .signature = "x: Tensor, axis: int | tuple[int, ...] | None = None",
@@ -521,9 +528,11 @@ std::vector<Function> repeating_functions() {
        .test = {.numpy = "np.rot90(x, k, axes)", .dtypes = "f", .exact = true},
        .cases = {"x=(3,5)", "x=(3,5), k=2", "x=(3,5,2), k=-1, axes=(1,2)"}},
       {.name = "pad",
-       .signature = "x: Tensor, pad_width: int | tuple[int, ...], mode: str = \"constant\", value: Tensor | float = 0",
-       .doc = "x with borders. pad_width holds (before, after) for each axis, one pair for all, or one number. "
-              "Modes: constant, edge, reflect, symmetric, wrap.",
+       .signature =
+           "x: Tensor, pad_width: int | tuple[int, ...], mode: str = \"constant\", value: Tensor | float = 0",
+       .doc =
+           "x with borders. pad_width holds (before, after) for each axis, one pair for all, or one number. "
+           "Modes: constant, edge, reflect, symmetric, wrap.",
        .build = build_pad,
        .test = {.numpy = "ref.pad(x, pad_width, mode, value)", .dtypes = "if", .exact = true},
        .cases = {"x=(5,), pad_width=2", "x=(3,4), pad_width=(1,0,2,3), value=7", "x=(3,4), pad_width=(1,2)",

@@ -31,7 +31,8 @@ std::vector<int64_t> normalised_axes(const Args& args, const Value& x) {
     same = sizes_agree(x.shape()[first + d], shape[d]);
   }
   if (!same)
-    fail(args, "the last axes of x must have normalized_shape", shape_text(shape), shape_text(x.shape()), "", {x});
+    fail(args, "the last axes of x must have normalized_shape", shape_text(shape), shape_text(x.shape()), "",
+         {x});
   return axes;
 }
 
@@ -81,7 +82,8 @@ Values build_group_norm(const Args& args) {
   const Value x = args.tensor("x");
   const int64_t groups = args.integer("num_groups");
   if (x.rank() < 2 || groups < 1 || !assume(equal(mod(x.shape()[1], groups), Size(0))))
-    fail(args, "axis 1 must divide into the groups", "a multiple of " + std::to_string(groups), x.type().str(), "1", {x});
+    fail(args, "axis 1 must divide into the groups", "a multiple of " + std::to_string(groups),
+         x.type().str(), "1", {x});
   Shape grouped = x.shape();
   grouped[1] = simplify(floordiv(grouped[1], groups));
   grouped.insert(grouped.begin() + 1, Size(groups));
@@ -101,7 +103,8 @@ Values build_batch_norm(const Args& args) {
 
 Values build_normalize(const Args& args) {
   const Value x = args.tensor("x");
-  const Value n = call("norm", {widened(x), args.number("p"), axes_argument(args, "axis", x.rank()), true})[0];
+  const Value n =
+      call("norm", {widened(x), args.number("p"), axes_argument(args, "axis", x.rank()), true})[0];
   return {cast(div(widened(x), maximum(n, args.number("eps"))), floating_type(x))};
 }
 
@@ -144,8 +147,8 @@ Values build_attention(const Args& args) {
   if (grouped) {
     const Size heads = shape[rank - 3], groups = k.shape()[rank - 3];
     if (!assume(equal(mod(heads, groups), Size(0))))
-      fail(args, "the query's heads must be a multiple of the key's", to_text(groups), to_text(heads), "heads",
-           {q, k, v});
+      fail(args, "the query's heads must be a multiple of the key's", to_text(groups), to_text(heads),
+           "heads", {q, k, v});
     Shape split = shape;
     split[rank - 3] = groups;
     split.insert(split.begin() + rank - 2, simplify(floordiv(heads, groups)));
@@ -160,7 +163,8 @@ Values build_attention(const Args& args) {
   }
   scores = masked(args, scaled_scores(args, scores, shape.back()), causal);
   const Value weights = cast(softmax(scores, {scores.rank() - 1}), floating_type(v));
-  const Value y = einsum(own + "st," + shared + "te->" + own + "se", {grouped ? reshape(weights, split) : weights, v});
+  const Value y =
+      einsum(own + "st," + shared + "te->" + own + "se", {grouped ? reshape(weights, split) : weights, v});
   Shape whole(shape.begin(), shape.end() - 1);
   whole.push_back(v.shape().back());
   return {grouped ? reshape(y, whole) : y};
@@ -182,11 +186,13 @@ Values build_rope(const Args& args) {
   const Value x = args.tensor("x"), wide = widened(x);
   Value c = widened(args.tensor("cos")), s = widened(args.tensor("sin"));
   const std::string layout = args.string("layout");
-  if (layout != "half" && layout != "interleaved") fail(args, "unknown layout", "half or interleaved", layout);
+  if (layout != "half" && layout != "interleaved")
+    fail(args, "unknown layout", "half or interleaved", layout);
   const int64_t last = x.rank() - 1;
   const Size pairs = c.rank() ? c.shape()[c.rank() - 1] : Size(1), dim = simplify(pairs * Size(2));
   if (last < 0 || prove_less(x.shape()[last], dim) == true)
-    fail(args, "the tables must have half as many columns as x has features", "", shape_text(c.shape()), "", {x, c, s});
+    fail(args, "the tables must have half as many columns as x has features", "", shape_text(c.shape()), "",
+         {x, c, s});
   const bool partial = !sizes_agree(x.shape()[last], dim);
   const Value turned = partial ? slice_axis(wide, last, 0, dim) : wide;
   Value y;
@@ -239,9 +245,10 @@ Values negative_log_likelihood(const Args& args, const Value& x, const Value& lo
     return {reduced(args, loss, floating_type(x))};
   }
   if (target.rank() + 1 != x.rank() || !is_int(target.dtype()))
-    fail(args, "the target must be class numbers, one per position", "an integer tensor of rank " + std::to_string(x.rank() - 1),
-         target.type().str(), "", {x, target});
-  const Value classes = cast(target, DType::I64), counted = binary("not_equal", classes, args.integer("ignore_index"));
+    fail(args, "the target must be class numbers, one per position",
+         "an integer tensor of rank " + std::to_string(x.rank() - 1), target.type().str(), "", {x, target});
+  const Value classes = cast(target, DType::I64),
+              counted = binary("not_equal", classes, args.integer("ignore_index"));
   const Value valid = where(less(classes, int64_t{0}), Operand(x.shape()[axis]), classes);
   const Value safe = where(counted, valid, int64_t{0});
   const Value picked = take_along_axis(log_p, expand(safe, axis), axis);
@@ -284,7 +291,8 @@ Values build_bce_with_logits(const Args& args) {
 }
 
 const char* const kLoss = "x: Tensor, target: Tensor, reduction: str = \"mean\"";
-const std::vector<std::string> kLossCases = {"x=(37,), target=(37,)", "x=(3,5), target=(3,5), reduction='sum'",
+const std::vector<std::string> kLossCases = {"x=(37,), target=(37,)",
+                                             "x=(3,5), target=(3,5), reduction='sum'",
                                              "x=(3,5), target=(3,5), reduction='none'"};
 
 std::vector<Function> norm_functions() {
@@ -303,13 +311,15 @@ std::vector<Function> norm_functions() {
        .test = {.numpy = "ref.log_softmax(x, axis)", .ulp = 16, .atol = 1e-6},
        .cases = {"x=(37,)", "x=(3,5), axis=0", "x=(2,3,17)"}},
       {.name = "layer_norm",
-       .signature = "x: Tensor, normalized_shape: Shape, weight: Tensor | None = None, bias: Tensor | None = None, "
-                    "eps: float = 1e-5",
+       .signature =
+           "x: Tensor, normalized_shape: Shape, weight: Tensor | None = None, bias: Tensor | None = None, "
+           "eps: float = 1e-5",
        .doc = "(x - mean) / sqrt(variance + eps) * weight + bias over the last axes, whose sizes "
               "normalized_shape names.",
        .build = build_layer_norm,
        .test = {.numpy = "ref.layer_norm(x, normalized_shape, weight, bias, eps)", .ulp = 64, .atol = 1e-5},
-       .cases = {"x=(3,37), normalized_shape=37", "x=(2,3,16), normalized_shape=(16,), weight=(16,), bias=(16,)",
+       .cases = {"x=(3,37), normalized_shape=37",
+                 "x=(2,3,16), normalized_shape=(16,), weight=(16,), bias=(16,)",
                  "x=(2,3,4), normalized_shape=(3,4), weight=(3,4)", "x=(0,16), normalized_shape=16"}},
       {.name = "rms_norm",
        .signature = "x: Tensor, normalized_shape: Shape, weight: Tensor | None = None, eps: float = 1e-6",
@@ -330,7 +340,9 @@ std::vector<Function> norm_functions() {
        .doc = "(x - running_mean) / sqrt(running_var + eps) * weight + bias, per channel (axis 1).",
        .build = build_batch_norm,
        .test = {.numpy = "ref.batch_norm(x, running_mean, running_var, weight, bias, eps)",
-                .domains = {"real", "real", "positive", "real", "real"}, .ulp = 64, .atol = 1e-5},
+                .domains = {"real", "real", "positive", "real", "real"},
+                .ulp = 64,
+                .atol = 1e-5},
        .cases = {"x=(2,6,5), running_mean=(6,), running_var=(6,), weight=(6,), bias=(6,)"}},
       {.name = "normalize",
        .signature = "x: Tensor, p: float = 2.0, axis: int | tuple[int, ...] = 1, eps: float = 1e-12",
@@ -339,15 +351,19 @@ std::vector<Function> norm_functions() {
        .test = {.numpy = "ref.normalize(x, p, axis, eps)", .ulp = 16},
        .cases = {"x=(3,37)", "x=(3,5), p=1.0, axis=0"}},
       {.name = "scaled_dot_product_attention",
-       .signature = "query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, is_causal: bool = False, "
-                    "scale: float | None = None, enable_gqa: bool = False",
-       .doc = "softmax(query @ key.mT * scale + mask) @ value for [..., heads, length, features]; scale is "
-              "1 / sqrt(features) by default. A bool mask keeps where it holds, a number is added; causal keeps "
-              "key positions up to the query's. Rows that are masked whole give zeros. With enable_gqa the "
-              "query may have a multiple of the key's heads.",
+       .signature =
+           "query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, is_causal: bool = False, "
+           "scale: float | None = None, enable_gqa: bool = False",
+       .doc =
+           "softmax(query @ key.mT * scale + mask) @ value for [..., heads, length, features]; scale is "
+           "1 / sqrt(features) by default. A bool mask keeps where it holds, a number is added; causal keeps "
+           "key positions up to the query's. Rows that are masked whole give zeros. With enable_gqa the "
+           "query may have a multiple of the key's heads.",
        .build = build_attention,
        .test = {.numpy = "ref.attention(query, key, value, mask, is_causal, scale, enable_gqa)",
-                .domains = {"real", "real", "real", "bool"}, .ulp = 64, .atol = 1e-5},
+                .domains = {"real", "real", "real", "bool"},
+                .ulp = 64,
+                .atol = 1e-5},
        .cases = {"query=(2,3,5,8), key=(2,3,7,8), value=(2,3,7,4)",
                  "query=(2,3,17,8), key=(2,3,17,8), value=(2,3,17,8), is_causal=True",
                  "query=(2,3,5,8), key=(2,3,7,8), value=(2,3,7,8), mask=(5,7)",
@@ -358,16 +374,24 @@ std::vector<Function> norm_functions() {
        .returns = "tuple[Tensor, Tensor]",
        .doc = "cos and sin of position * base^(-2i / dim) for i = 0 .. dim/2 - 1: [..., dim / 2] each.",
        .build = build_rope_tables,
-       .test = {.numpy = "ref.rope_tables(positions, dim, base)", .domains = {"positive"}, .ulp = 64, .atol = 1e-5},
+       .test = {.numpy = "ref.rope_tables(positions, dim, base)",
+                .domains = {"positive"},
+                .ulp = 64,
+                .atol = 1e-5},
        .cases = {"positions=(7,), dim=8", "positions=(2,3), dim=4, base=500.0"}},
       {.name = "rope",
        .signature = "x: Tensor, cos: Tensor, sin: Tensor, layout: str = \"half\"",
-       .doc = "Rotary positions: each pair (a, b) of features becomes (a cos - b sin, b cos + a sin). The pairs are "
-              "i and i + dim/2 (\"half\": GPT-NeoX, Llama in Hugging Face's order) or 2i and 2i + 1 "
-              "(\"interleaved\"). Features beyond twice the tables' columns pass through.",
+       .doc =
+           "Rotary positions: each pair (a, b) of features becomes (a cos - b sin, b cos + a sin). The pairs are "
+           "i and i + dim/2 (\"half\": GPT-NeoX, Llama in Hugging Face's order) or 2i and 2i + 1 "
+           "(\"interleaved\"). Features beyond twice the tables' columns pass through.",
        .build = build_rope,
-       .test = {.numpy = "ref.rope(x, cos, sin, layout)", .domains = {"real", "unit", "unit"}, .ulp = 4, .atol = 1e-6},
-       .cases = {"x=(2,3,7,8), cos=(7,4), sin=(7,4)", "x=(2,3,7,8), cos=(7,4), sin=(7,4), layout='interleaved'",
+       .test = {.numpy = "ref.rope(x, cos, sin, layout)",
+                .domains = {"real", "unit", "unit"},
+                .ulp = 4,
+                .atol = 1e-6},
+       .cases = {"x=(2,3,7,8), cos=(7,4), sin=(7,4)",
+                 "x=(2,3,7,8), cos=(7,4), sin=(7,4), layout='interleaved'",
                  "x=(2,7,12), cos=(7,4), sin=(7,4)"}},
   };
 }
@@ -377,11 +401,14 @@ std::vector<Function> loss_functions() {
       {.name = "cross_entropy",
        .signature = "x: Tensor, target: Tensor, ignore_index: int = -100, reduction: str = \"mean\", "
                     "label_smoothing: float = 0.0",
-       .doc = "-log(softmax(x))[target] along axis 1 (0 of a vector), without overflow. Targets are class numbers "
-              "or probabilities of the shape of x; positions with ignore_index count nothing.",
+       .doc =
+           "-log(softmax(x))[target] along axis 1 (0 of a vector), without overflow. Targets are class numbers "
+           "or probabilities of the shape of x; positions with ignore_index count nothing.",
        .build = build_cross_entropy,
        .test = {.numpy = "ref.cross_entropy(x, target, ignore_index, reduction, label_smoothing)",
-                .domains = {"real", "index:1"}, .ulp = 16, .atol = 1e-5},
+                .domains = {"real", "index:1"},
+                .ulp = 16,
+                .atol = 1e-5},
        .cases = {"x=(6,5), target=(6,)", "x=(6,5), target=(6,), reduction='none'",
                  "x=(2,5,3), target=(2,3), reduction='sum'", "x=(6,5), target=(6,), label_smoothing=0.1",
                  "x=(6,5), target=(6,), ignore_index=1"}},
@@ -389,7 +416,10 @@ std::vector<Function> loss_functions() {
        .signature = "x: Tensor, target: Tensor, ignore_index: int = -100, reduction: str = \"mean\"",
        .doc = "-x[target] along axis 1, x being log probabilities.",
        .build = build_nll_loss,
-       .test = {.numpy = "ref.nll_loss(x, target, ignore_index, reduction)", .domains = {"real", "index:1"}, .ulp = 16, .atol = 1e-6},
+       .test = {.numpy = "ref.nll_loss(x, target, ignore_index, reduction)",
+                .domains = {"real", "index:1"},
+                .ulp = 16,
+                .atol = 1e-6},
        .cases = {"x=(6,5), target=(6,)"}},
       {.name = "mse_loss",
        .signature = kLoss,
@@ -406,26 +436,33 @@ std::vector<Function> loss_functions() {
       {.name = "huber_loss",
        .signature = "x: Tensor, target: Tensor, delta: float = 1.0, reduction: str = \"mean\"",
        .doc = "(x - target)^2 / 2 where |x - target| <= delta, else delta (|x - target| - delta / 2).",
-       .build = [](const Args& a) {
-         const double delta = a.number("delta");
-         return difference_loss(a, [&](const Value& d) {
-           const Value size = absolute(d);
-           return where(less_equal(size, delta), mul(mul(d, d), 0.5), mul(sub(size, delta / 2), delta));
-         });
-       },
+       .build =
+           [](const Args& a) {
+             const double delta = a.number("delta");
+             return difference_loss(a, [&](const Value& d) {
+               const Value size = absolute(d);
+               return where(less_equal(size, delta), mul(mul(d, d), 0.5), mul(sub(size, delta / 2), delta));
+             });
+           },
        .test = {.numpy = "ref.huber_loss(x, target, delta, reduction)", .ulp = 16, .atol = 1e-6},
        .cases = {"x=(37,), target=(37,)", "x=(37,), target=(37,), delta=0.5, reduction='none'"}},
       {.name = "binary_cross_entropy",
        .signature = kLoss,
        .doc = "-(t log(x) + (1 - t) log(1 - x)), logarithms not below -100.",
        .build = build_bce,
-       .test = {.numpy = "ref.binary_cross_entropy(x, target, reduction)", .domains = {"probability", "probability"}, .ulp = 32, .atol = 1e-5},
+       .test = {.numpy = "ref.binary_cross_entropy(x, target, reduction)",
+                .domains = {"probability", "probability"},
+                .ulp = 32,
+                .atol = 1e-5},
        .cases = kLossCases},
       {.name = "binary_cross_entropy_with_logits",
        .signature = kLoss,
        .doc = "binary_cross_entropy(sigmoid(x), t), without overflow.",
        .build = build_bce_with_logits,
-       .test = {.numpy = "ref.reduced(np.logaddexp(0, x) - x * target, reduction)", .domains = {"real", "probability"}, .ulp = 32, .atol = 1e-5},
+       .test = {.numpy = "ref.reduced(np.logaddexp(0, x) - x * target, reduction)",
+                .domains = {"real", "probability"},
+                .ulp = 32,
+                .atol = 1e-5},
        .cases = kLossCases},
   };
 }

@@ -22,7 +22,8 @@ std::string number_text(double x) { return std::isnan(x) ? "nan" : Scalar::from_
 
 double probability(const Args& args, const std::string& name) {
   const double p = args.number(name);
-  if (!(p >= 0 && p <= 1)) fail(args, name + " is not a probability", "0 <= " + name + " <= 1", number_text(p));
+  if (!(p >= 0 && p <= 1))
+    fail(args, name + " is not a probability", "0 <= " + name + " <= 1", number_text(p));
   return p;
 }
 
@@ -144,49 +145,73 @@ const std::vector<Function>& random_functions() {
   static const std::vector<Function> all = {
       {.name = "random_bits",
        .signature = "shape: Shape, key: Tensor, offset: Tensor, dtype: DType = uint32",
-       .doc = "Random bits, uint32 or uint64: Philox 4x32-10 of key and offset (uint64 scalars) and the position.",
+       .doc =
+           "Random bits, uint32 or uint64: Philox 4x32-10 of key and offset (uint64 scalars) and the position.",
        .build = build_random_bits,
-       .test = {.numpy = "ref.random_bits(key, offset, dtype, shape, 0)", .domains = {"uint64", "uint64"}, .dtypes = "u", .exact = true},
+       .test = {.numpy = "ref.random_bits(key, offset, dtype, shape, 0)",
+                .domains = {"uint64", "uint64"},
+                .dtypes = "u",
+                .exact = true},
        .cases = {"shape=(37,), key=(), offset=()", "shape=(2,3), key=(), offset=(), dtype='uint64'"}},
       {.name = "uniform",
-       .signature = "shape: Shape, key: Tensor, offset: Tensor, low: float = 0.0, high: float = 1.0, dtype: DType = float32",
-       .doc = "Uniform numbers in [low, high), on a grid of 2^24 points (float32; 2^53, 2^11, 2^8 for float64, "
-              "float16, bfloat16).",
+       .signature =
+           "shape: Shape, key: Tensor, offset: Tensor, low: float = 0.0, high: float = 1.0, dtype: DType = float32",
+       .doc =
+           "Uniform numbers in [low, high), on a grid of 2^24 points (float32; 2^53, 2^11, 2^8 for float64, "
+           "float16, bfloat16).",
        .build = build_uniform,
-       .test = {.numpy = "ref.uniform(shape, key, offset, low, high, dtype)", .domains = {"uint64", "uint64"}, .dtypes = "u", .ulp = 1},
+       .test = {.numpy = "ref.uniform(shape, key, offset, low, high, dtype)",
+                .domains = {"uint64", "uint64"},
+                .dtypes = "u",
+                .ulp = 1},
        .cases = {"shape=(37,), key=(), offset=()", "shape=(2,3), key=(), offset=(), low=-1.0, high=3.0",
                  "shape=(5,), key=(), offset=(), dtype='float64'"}},
       {.name = "normal",
-       .signature = "shape: Shape, key: Tensor, offset: Tensor, mean: float = 0.0, std: float = 1.0, dtype: DType = float32",
+       .signature =
+           "shape: Shape, key: Tensor, offset: Tensor, mean: float = 0.0, std: float = 1.0, dtype: DType = float32",
        .doc = "Normal numbers, by Box and Muller's method; within 8 ulp (and 1e-6 near zero) on all devices.",
        .build = build_normal,
-       .test = {.numpy = "ref.normal(shape, key, offset, mean, std, dtype)", .domains = {"uint64", "uint64"}, .dtypes = "u", .ulp = 8, .atol = 2e-6},
+       .test = {.numpy = "ref.normal(shape, key, offset, mean, std, dtype)",
+                .domains = {"uint64", "uint64"},
+                .dtypes = "u",
+                .ulp = 8,
+                .atol = 2e-6},
        .cases = {"shape=(37,), key=(), offset=()", "shape=(2,3), key=(), offset=(), mean=5.0, std=2.0",
                  "shape=(5,), key=(), offset=(), dtype='float64'"}},
       {.name = "randint",
        .signature = "low: int, high: int, shape: Shape, key: Tensor, offset: Tensor, dtype: DType = int64",
        .doc = "Integers from low to high - 1, all as likely (up to 2^-32).",
        .build = build_randint,
-       .test = {.numpy = "ref.randint(low, high, shape, key, offset)", .domains = {"uint64", "uint64"}, .dtypes = "u", .exact = true},
-       .cases = {"low=-3, high=10, shape=(37,), key=(), offset=()", "low=0, high=1099511627776, shape=(5,), key=(), offset=()",
+       .test = {.numpy = "ref.randint(low, high, shape, key, offset)",
+                .domains = {"uint64", "uint64"},
+                .dtypes = "u",
+                .exact = true},
+       .cases = {"low=-3, high=10, shape=(37,), key=(), offset=()",
+                 "low=0, high=1099511627776, shape=(5,), key=(), offset=()",
                  "low=0, high=256, shape=(5,), key=(), offset=(), dtype='uint8'"}},
       {.name = "bernoulli",
        .signature = "p: Tensor, key: Tensor, offset: Tensor, shape: Shape | None = None",
        .doc = "True with probability p (broadcast to the shape).",
        .build = build_bernoulli,
-       .test = {.numpy = "ref.bernoulli(p, key, offset, shape, dtype)", .domains = {"probability", "uint64", "uint64"}, .exact = true},
+       .test = {.numpy = "ref.bernoulli(p, key, offset, shape, dtype)",
+                .domains = {"probability", "uint64", "uint64"},
+                .exact = true},
        .cases = {"p=(37,), key=(), offset=()", "p=0.25, key=(), offset=(), shape=(5,7)"}},
       {.name = "dropout",
        .signature = "x: Tensor, p: float, key: Tensor, offset: Tensor, training: bool = True",
        .doc = "Zeros with probability p, x / (1 - p) elsewhere; x itself if not training.",
        .build = build_dropout,
-       .test = {.numpy = "ref.dropout(x, p, key, offset, training)", .domains = {"real", "uint64", "uint64"}, .ulp = 1},
+       .test = {.numpy = "ref.dropout(x, p, key, offset, training)",
+                .domains = {"real", "uint64", "uint64"},
+                .ulp = 1},
        .cases = {"x=(37,), p=0.5, key=(), offset=()", "x=(5,), p=0.5, key=(), offset=(), training=False"}},
       {.name = "categorical",
        .signature = "logits: Tensor, key: Tensor, offset: Tensor, axis: int = -1",
        .doc = "One class number per row, distributed as softmax(logits) along the axis.",
        .build = build_categorical,
-       .test = {.numpy = "ref.categorical(logits, key, offset, axis)", .domains = {"real", "uint64", "uint64"}, .exact = true},
+       .test = {.numpy = "ref.categorical(logits, key, offset, axis)",
+                .domains = {"real", "uint64", "uint64"},
+                .exact = true},
        .cases = {"logits=(5,7), key=(), offset=()"}},
   };
   return all;

@@ -67,8 +67,8 @@ Values build_var(const Args& args) {
 
 Values build_std(const Args& args) {
   const Value x = args.tensor("x");
-  const Value v = variance(widened(x), axes_argument(args, "axis", x.rank()), args.boolean("keepdims"),
-                           correction(args));
+  const Value v =
+      variance(widened(x), axes_argument(args, "axis", x.rank()), args.boolean("keepdims"), correction(args));
   return {cast(sqrt(v), floating_type(x))};
 }
 
@@ -159,8 +159,12 @@ const char* const kVariance =
 const char* const kScan = "x: Tensor, axis: int | None = None, reverse: bool = False";
 const char* const kTypedScan =
     "x: Tensor, axis: int | None = None, reverse: bool = False, dtype: DType | None = None";
-const std::vector<std::string> kFoldCases = {"x=(37,)", "x=(3,5), axis=1", "x=(3,5), axis=0, keepdims=True",
-                                             "x=(2,3,4,5), axis=(0,-2)", "x=()", "x=(2,1,3,1,2,2), axis=(1,4)",
+const std::vector<std::string> kFoldCases = {"x=(37,)",
+                                             "x=(3,5), axis=1",
+                                             "x=(3,5), axis=0, keepdims=True",
+                                             "x=(2,3,4,5), axis=(0,-2)",
+                                             "x=()",
+                                             "x=(2,1,3,1,2,2), axis=(1,4)",
                                              "x=(5,33), axis=-1"};
 const std::vector<std::string> kScanCases = {"x=(37,)", "x=(3,5), axis=1", "x=(4,3,2), axis=0, reverse=True",
                                              "x=(2,3)"};
@@ -187,7 +191,8 @@ const std::vector<Function>& reduction_functions() {
        .signature = kTypedFold,
        .doc = "Product over axes (all by default), in the types in which sum adds.",
        .build = [](const Args& a) { return build_fold(a, "mul"); },
-       .test = {.numpy = "np.prod(x, axis, keepdims=keepdims)", .domains = {"unit"}, .dtypes = "biuf", .ulp = 64},
+       .test =
+           {.numpy = "np.prod(x, axis, keepdims=keepdims)", .domains = {"unit"}, .dtypes = "biuf", .ulp = 64},
        .cases = zero,
        .method = true},
       {.name = "mean",
@@ -199,7 +204,8 @@ const std::vector<Function>& reduction_functions() {
        .method = true},
       {.name = "max",
        .signature = kFold,
-       .doc = "Greatest value over axes (all by default); NaN if there is one. An error for an axis of size 0.",
+       .doc =
+           "Greatest value over axes (all by default); NaN if there is one. An error for an axis of size 0.",
        .build = [](const Args& a) { return build_extreme(a, "max"); },
        .test = {.numpy = "np.max(x, axis, keepdims=keepdims)", .dtypes = "biuf", .exact = true},
        .cases = empty,
@@ -215,18 +221,26 @@ const std::vector<Function>& reduction_functions() {
        .aliases = {"amin"}},
       {.name = "argmax",
        .signature = "x: Tensor, axis: int | None = None, keepdims: bool = False",
-       .doc = "Position (int64) of the first greatest value along an axis, or in the flattened tensor; NaN is "
-              "the greatest.",
+       .doc =
+           "Position (int64) of the first greatest value along an axis, or in the flattened tensor; NaN is "
+           "the greatest.",
        .build = [](const Args& a) { return build_position(a, "argmax"); },
-       .test = {.numpy = "np.argmax(x, axis, keepdims=keepdims)", .domains = {"digits"}, .dtypes = "iuf", .exact = true},
-       .cases = {"x=(37,)", "x=(3,5), axis=1", "x=(3,5), axis=0, keepdims=True", "x=(4,7)", "x=(2,0), axis=0"},
+       .test = {.numpy = "np.argmax(x, axis, keepdims=keepdims)",
+                .domains = {"digits"},
+                .dtypes = "iuf",
+                .exact = true},
+       .cases = {"x=(37,)", "x=(3,5), axis=1", "x=(3,5), axis=0, keepdims=True", "x=(4,7)",
+                 "x=(2,0), axis=0"},
        .method = true},
       {.name = "argmin",
        .signature = "x: Tensor, axis: int | None = None, keepdims: bool = False",
        .doc = "Position (int64) of the first least value along an axis, or in the flattened tensor; NaN is "
               "the least.",
        .build = [](const Args& a) { return build_position(a, "argmin"); },
-       .test = {.numpy = "np.argmin(x, axis, keepdims=keepdims)", .domains = {"digits"}, .dtypes = "iuf", .exact = true},
+       .test = {.numpy = "np.argmin(x, axis, keepdims=keepdims)",
+                .domains = {"digits"},
+                .dtypes = "iuf",
+                .exact = true},
        .cases = {"x=(37,)", "x=(3,5), axis=1", "x=(3,5), axis=0, keepdims=True", "x=(4,7)"},
        .method = true},
       {.name = "var",
@@ -234,37 +248,50 @@ const std::vector<Function>& reduction_functions() {
        .doc = "Variance over axes (all by default): the sum of squared deviations divided by n - ddof "
               "(`correction` is another name of ddof).",
        .build = build_var,
-       .test = {.numpy = "np.var(x, axis, keepdims=keepdims, ddof=ddof if correction is None else correction)",
-                .ulp = 64, .atol = 1e-6},
+       .test = {.numpy =
+                    "np.var(x, axis, keepdims=keepdims, ddof=ddof if correction is None else correction)",
+                .ulp = 64,
+                .atol = 1e-6},
        .cases = with(kFoldCases, {"x=(3,5), axis=1, ddof=1.0", "x=(3,5), axis=0, correction=1.0"}),
        .method = true},
       {.name = "std",
        .signature = kVariance,
        .doc = "Square root of var.",
        .build = build_std,
-       .test = {.numpy = "np.std(x, axis, keepdims=keepdims, ddof=ddof if correction is None else correction)",
-                .ulp = 64, .atol = 1e-6},
+       .test = {.numpy =
+                    "np.std(x, axis, keepdims=keepdims, ddof=ddof if correction is None else correction)",
+                .ulp = 64,
+                .atol = 1e-6},
        .cases = with(kFoldCases, {"x=(3,5), axis=1, ddof=1.0"}),
        .method = true},
       {.name = "all",
        .signature = kFold,
        .doc = "Are all elements different from zero?",
        .build = [](const Args& a) { return build_truth(a, "and"); },
-       .test = {.numpy = "np.all(x, axis, keepdims=keepdims)", .domains = {"digits"}, .dtypes = "biuf", .exact = true},
+       .test = {.numpy = "np.all(x, axis, keepdims=keepdims)",
+                .domains = {"digits"},
+                .dtypes = "biuf",
+                .exact = true},
        .cases = zero,
        .method = true},
       {.name = "any",
        .signature = kFold,
        .doc = "Is any element different from zero?",
        .build = [](const Args& a) { return build_truth(a, "or"); },
-       .test = {.numpy = "np.any(x, axis, keepdims=keepdims)", .domains = {"digits"}, .dtypes = "biuf", .exact = true},
+       .test = {.numpy = "np.any(x, axis, keepdims=keepdims)",
+                .domains = {"digits"},
+                .dtypes = "biuf",
+                .exact = true},
        .cases = zero,
        .method = true},
       {.name = "count_nonzero",
        .signature = kFold,
        .doc = "How many elements (int64) are different from zero?",
        .build = build_count_nonzero,
-       .test = {.numpy = "np.count_nonzero(x, axis, keepdims=keepdims)", .domains = {"digits"}, .dtypes = "biuf", .exact = true},
+       .test = {.numpy = "np.count_nonzero(x, axis, keepdims=keepdims)",
+                .domains = {"digits"},
+                .dtypes = "biuf",
+                .exact = true},
        .cases = zero},
       {.name = "logsumexp",
        .signature = kFold,
@@ -273,9 +300,11 @@ const std::vector<Function>& reduction_functions() {
        .test = {.numpy = "ref.logsumexp(x, axis, keepdims)", .ulp = 8, .atol = 1e-6},
        .cases = kFoldCases},
       {.name = "norm",
-       .signature = "x: Tensor, ord: float = 2.0, axis: int | tuple[int, ...] | None = None, keepdims: bool = False",
-       .doc = "The vector norm of order `ord` over axes (all by default): sum(|x|^ord)^(1/ord); inf, -inf: the "
-              "greatest, the least |x|; 0: the number of nonzero elements.",
+       .signature =
+           "x: Tensor, ord: float = 2.0, axis: int | tuple[int, ...] | None = None, keepdims: bool = False",
+       .doc =
+           "The vector norm of order `ord` over axes (all by default): sum(|x|^ord)^(1/ord); inf, -inf: the "
+           "greatest, the least |x|; 0: the number of nonzero elements.",
        .build = build_norm,
        .test = {.numpy = "ref.norm(x, ord, axis, keepdims)", .ulp = 64},
        .cases = {"x=(37,)", "x=(3,5), axis=1", "x=(3,5), ord=1.0, axis=0, keepdims=True", "x=(3,5), ord=inf",
@@ -296,7 +325,8 @@ const std::vector<Function>& scan_functions() {
        .signature = kTypedScan,
        .doc = "Running sum along an axis, or of the flattened tensor, in the types in which sum adds.",
        .build = [](const Args& a) { return build_cumulative(a, "add"); },
-       .test = {.numpy = "ref.cumulative(x, 'add', axis, reverse)", .dtypes = "biuf", .ulp = 64, .atol = 1e-5},
+       .test =
+           {.numpy = "ref.cumulative(x, 'add', axis, reverse)", .dtypes = "biuf", .ulp = 64, .atol = 1e-5},
        .cases = kScanCases,
        .method = true,
        .aliases = {"cumulative_sum"}},
@@ -304,7 +334,10 @@ const std::vector<Function>& scan_functions() {
        .signature = kTypedScan,
        .doc = "Running product along an axis, or of the flattened tensor.",
        .build = [](const Args& a) { return build_cumulative(a, "mul"); },
-       .test = {.numpy = "ref.cumulative(x, 'mul', axis, reverse)", .domains = {"unit"}, .dtypes = "iuf", .ulp = 64},
+       .test = {.numpy = "ref.cumulative(x, 'mul', axis, reverse)",
+                .domains = {"unit"},
+                .dtypes = "iuf",
+                .ulp = 64},
        .cases = kScanCases,
        .method = true,
        .aliases = {"cumulative_prod"}},

@@ -78,8 +78,7 @@ std::vector<TensorType> infer_gather(const InferArgs& in) {
   for (size_t i = 1; i < in.inputs.size(); i++) {
     check_index_type(in, in.inputs[i]);
     bool same = in.inputs[i].rank() == first.rank();
-    for (int d = 0; same && d < first.rank(); d++)
-      same = sizes_agree(in.inputs[i].shape[d], first.shape[d]);
+    for (int d = 0; same && d < first.rank(); d++) same = sizes_agree(in.inputs[i].shape[d], first.shape[d]);
     if (!same)
       in.fail("the indices must have one shape", shape_text(first.shape), shape_text(in.inputs[i].shape));
   }
@@ -109,8 +108,7 @@ Expr element_gather(Emit& emit, const Node& node, int, const Exprs& index) {
   Exprs from(x.rank());
   for (size_t d = 0; d < kept.size(); d++) from[kept[d]] = rest[d];
   for (size_t i = 0; i < attrs.axes.size(); i++)
-    from[attrs.axes[i]] =
-        emit_position(emit, node, node.inputs()[i + 1], inner, attrs.axes[i]);
+    from[attrs.axes[i]] = emit_position(emit, node, node.inputs()[i + 1], inner, attrs.axes[i]);
   return emit.element(x, from);
 }
 
@@ -159,8 +157,7 @@ Expr element_along(Emit& emit, const Node& node, int, const Exprs& index) {
   return emit.element(x, from);
 }
 
-std::vector<BufferPtr> interpret_along(const Node& node, const std::vector<BufferPtr>& inputs,
-                                       const Sizes&) {
+std::vector<BufferPtr> interpret_along(const Node& node, const std::vector<BufferPtr>& inputs, const Sizes&) {
   const int64_t axis = attrs_of<AxisAttrs>(node).axis;
   const Elements x(inputs[0]), index(inputs[1]);
   const auto result = make_buffer(x.dtype(), index.shape());

@@ -47,7 +47,9 @@ std::vector<TensorType> infer_full(const InferArgs& in) {
   return {{attrs.value.type, attrs.shape}};
 }
 
-Expr element_full(Emit&, const Node& node, int, const Exprs&) { return Expr(attrs_of<FullAttrs>(node).value); }
+Expr element_full(Emit&, const Node& node, int, const Exprs&) {
+  return Expr(attrs_of<FullAttrs>(node).value);
+}
 
 std::vector<BufferPtr> interpret_full(const Node& node, const std::vector<BufferPtr>&, const Sizes& sizes) {
   return filled(node.outputs()[0], sizes, attrs_of<FullAttrs>(node).value);
@@ -76,7 +78,8 @@ std::vector<BufferPtr> interpret_size(const Node& node, const std::vector<Buffer
 std::vector<TensorType> infer_iota(const InferArgs& in) {
   const auto& attrs = static_cast<const IotaAttrs&>(in.attrs);
   if (attrs.axis < 0 || attrs.axis >= static_cast<int64_t>(attrs.shape.size()))
-    in.fail("axis " + std::to_string(attrs.axis) + " is out of range for rank " + std::to_string(attrs.shape.size()),
+    in.fail("axis " + std::to_string(attrs.axis) + " is out of range for rank " +
+                std::to_string(attrs.shape.size()),
             "", "", std::to_string(attrs.axis));
   if (attrs.dtype == DType::Bool) in.fail("positions are numbers", "an integer or floating type", "bool");
   for (size_t d = 0; d < attrs.shape.size(); d++)

@@ -16,8 +16,10 @@ std::string_view row_name(const OpRow& row) { return row.name; }
 std::shared_ptr<Attrs> default_attrs(const OpRow& row) { return row.make_attrs(); }
 
 void InferArgs::fail(std::string message, std::string expected, std::string got, std::string label) const {
-  ErrorInfo info{.op = row.name, .message = std::move(message), .expected = std::move(expected), .got = std::move(got)};
-  for (size_t i = 0; i < inputs.size(); i++) info.operands.push_back("x" + std::to_string(i) + ": " + inputs[i].str());
+  ErrorInfo info{
+      .op = row.name, .message = std::move(message), .expected = std::move(expected), .got = std::move(got)};
+  for (size_t i = 0; i < inputs.size(); i++)
+    info.operands.push_back("x" + std::to_string(i) + ": " + inputs[i].str());
   info.label = std::move(label);
   info.loc = loc;
   throw Error(std::move(info));
@@ -130,15 +132,18 @@ void check_guards(const Graph& graph, const Sizes& sizes) {
 std::vector<BufferPtr> interpret(const Node& node, const std::vector<BufferPtr>& inputs, const Sizes& sizes) {
   if (node.has_data()) {
     std::vector<BufferPtr> results;
-    for (size_t i = 0; i < node.outputs().size(); i++) results.push_back(packed(node.data(static_cast<int>(i))));
+    for (size_t i = 0; i < node.outputs().size(); i++)
+      results.push_back(packed(node.data(static_cast<int>(i))));
     return results;
   }
   if (node.row()->is_elementwise()) return interpret_elementwise(node, inputs, sizes);
-  PTO_CHECK(node.row()->interpret, "interpret", "a node of " + node.row()->name + " has no values of its own");
+  PTO_CHECK(node.row()->interpret, "interpret",
+            "a node of " + node.row()->name + " has no values of its own");
   return node.row()->interpret(node, inputs, sizes);
 }
 
-std::vector<BufferPtr> interpret(const Graph& graph, const std::vector<BufferPtr>& inputs, const Sizes& extra) {
+std::vector<BufferPtr> interpret(const Graph& graph, const std::vector<BufferPtr>& inputs,
+                                 const Sizes& extra) {
   const Sizes sizes = bind_sizes(graph, inputs, extra);
   check_guards(graph, sizes);
   std::vector<BufferPtr> dense;

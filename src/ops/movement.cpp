@@ -117,7 +117,8 @@ std::vector<TensorType> infer_permute(const InferArgs& in) {
   bool once = static_cast<int>(perm.size()) == x.rank();
   for (size_t d = 0; once && d < sorted.size(); d++) once = sorted[d] == static_cast<int64_t>(d);
   if (!once)
-    in.fail("perm must name every axis once", number(x.rank()) + " axes", shape_text({perm.begin(), perm.end()}));
+    in.fail("perm must name every axis once", number(x.rank()) + " axes",
+            shape_text({perm.begin(), perm.end()}));
   Shape shape;
   for (int64_t axis : perm) shape.push_back(x.shape[axis]);
   return {{x.dtype, shape}};
@@ -144,7 +145,8 @@ std::vector<TensorType> infer_diagonal(const InferArgs& in) {
   const auto& axes = static_cast<const DiagonalAttrs&>(in.attrs).axes;
   const TensorType& x = in.inputs[0];
   if (static_cast<int>(axes.size()) != x.rank())
-    in.fail("every axis of the tensor needs one of the result", number(x.rank()) + " axes", number(axes.size()));
+    in.fail("every axis of the tensor needs one of the result", number(x.rank()) + " axes",
+            number(axes.size()));
   Shape shape;
   for (int64_t axis : axes) {
     if (axis < 0) in.fail("an axis is negative", "", std::to_string(axis), std::to_string(axis));
@@ -157,7 +159,8 @@ std::vector<TensorType> infer_diagonal(const InferArgs& in) {
     if (!size) size = x.shape[d];
   }
   for (size_t d = 0; d < shape.size(); d++)
-    if (!shape[d]) in.fail("axis " + number(d) + " of the result is no axis of the tensor", "", "", number(d));
+    if (!shape[d])
+      in.fail("axis " + number(d) + " of the result is no axis of the tensor", "", "", number(d));
   return {{x.dtype, shape}};
 }
 
@@ -188,7 +191,8 @@ std::vector<TensorType> infer_broadcast(const InferArgs& in) {
   if (extra < 0) in.fail("the shape has fewer axes than the tensor", shape_text(x.shape), shape_text(to));
   for (int d = 0; d < x.rank(); d++)
     if (!repeated(x.shape[d], to[d + extra]) && !sizes_agree(x.shape[d], to[d + extra]))
-      in.fail("axis " + number(d) + " has size " + to_text(x.shape[d]) + " and cannot become " + to_text(to[d + extra]),
+      in.fail("axis " + number(d) + " has size " + to_text(x.shape[d]) + " and cannot become " +
+                  to_text(to[d + extra]),
               shape_text(to), shape_text(x.shape), number(d));
   return {{x.dtype, to}};
 }
@@ -290,7 +294,8 @@ Expr element_pad(Emit& emit, const Node& node, int, const Exprs& index) {
   return emit.element_if(inside, x, from, emit.element(node.inputs()[1], {}));
 }
 
-std::vector<BufferPtr> interpret_pad(const Node& node, const std::vector<BufferPtr>& inputs, const Sizes& sizes) {
+std::vector<BufferPtr> interpret_pad(const Node& node, const std::vector<BufferPtr>& inputs,
+                                     const Sizes& sizes) {
   const Index before = eval_shape(attrs_of<PadAttrs>(node).before, sizes);
   const Elements x(inputs[0]), value(inputs[1]);
   const auto result = make_buffer(x.dtype(), eval_shape(node.outputs()[0].shape, sizes));
@@ -330,7 +335,8 @@ Expr element_concat(Emit& emit, const Node& node, int, const Exprs& index) {
   const int64_t axis = attrs_of<AxisAttrs>(node).axis;
   const Values& xs = node.inputs();
   std::vector<Size> ends;
-  for (const auto& x : xs) ends.push_back(simplify(ends.empty() ? x.shape()[axis] : ends.back() + x.shape()[axis]));
+  for (const auto& x : xs)
+    ends.push_back(simplify(ends.empty() ? x.shape()[axis] : ends.back() + x.shape()[axis]));
   if (xs.size() == 1) return emit.element(xs[0], index);
   const Expr& at = index[axis];
   Expr result = constant(xs[0].dtype(), 0);
@@ -385,7 +391,8 @@ const std::vector<OpRow>& movement_rows() {
       row.interpret = interpret;
       rows.push_back(std::move(row));
     };
-    add(make_row("reshape", 1, 1, "The same elements in row-major order in another shape.", "np.reshape(x0, shape)"),
+    add(make_row("reshape", 1, 1, "The same elements in row-major order in another shape.",
+                 "np.reshape(x0, shape)"),
         new_attrs<ShapeAttrs>, infer_reshape, element_reshape, interpret_reshape);
     add(make_row("permute", 1, 1, "The axes in another order.", "np.transpose(x0, perm)"),
         new_attrs<PermuteAttrs>, infer_permute, element_permute, interpret_permute);
@@ -399,7 +406,8 @@ const std::vector<OpRow>& movement_rows() {
     add(make_row("pad", 2, 2, "The tensor with a border of one value.",
                  "np.pad(x0, np.stack([before, after], -1).astype(int), constant_values=x1)"),
         new_attrs<PadAttrs>, infer_pad, element_pad, interpret_pad);
-    add(make_row("concat", 1, kMaxConcat, "Tensors one after the other along an axis.", "np.concatenate(xs, axis)"),
+    add(make_row("concat", 1, kMaxConcat, "Tensors one after the other along an axis.",
+                 "np.concatenate(xs, axis)"),
         new_attrs<AxisAttrs>, infer_concat, element_concat, interpret_concat);
     return rows;
   }();

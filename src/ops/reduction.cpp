@@ -37,7 +37,8 @@ std::vector<TensorType> infer_reduce(const InferArgs& in) {
   const TensorType& x = in.inputs[0];
   const bool logical = attrs.monoid == "and" || attrs.monoid == "or";
   if (logical && is_float(x.dtype))
-    in.fail("bits of floating numbers do not combine", "bool or an integer type", std::string(info(x.dtype).numpy));
+    in.fail("bits of floating numbers do not combine", "bool or an integer type",
+            std::string(info(x.dtype).numpy));
   if (attrs.monoid == "welford" && !is_float(x.dtype))
     in.fail("welford is for floating types", "a floating type", std::string(info(x.dtype).numpy));
   const auto monoid = monoid_of(attrs.monoid, x.dtype);
@@ -46,8 +47,8 @@ std::vector<TensorType> infer_reduce(const InferArgs& in) {
   int64_t last = -1;
   for (int64_t axis : attrs.axes) {
     if (axis < 0 || axis >= x.rank())
-      in.fail("axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(x.rank()), "", "",
-              std::to_string(axis));
+      in.fail("axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(x.rank()), "",
+              "", std::to_string(axis));
     if (axis <= last) in.fail("the axes must ascend", "", shape_text({attrs.axes.begin(), attrs.axes.end()}));
     last = axis;
   }
@@ -94,7 +95,8 @@ std::vector<BufferPtr> interpret_reduce(const Node& node, const std::vector<Buff
   Index extents;
   for (int64_t axis : attrs.axes) extents.push_back(x.shape()[axis]);
   std::vector<BufferPtr> results;
-  for (const auto& type : node.outputs()) results.push_back(make_buffer(type.dtype, eval_shape(type.shape, sizes)));
+  for (const auto& type : node.outputs())
+    results.push_back(make_buffer(type.dtype, eval_shape(type.shape, sizes)));
   for_each_point(results[0]->shape, [&](const Index& kept) {
     Exprs folded = monoid.init;
     int64_t position = 0;
@@ -118,7 +120,8 @@ const std::vector<OpRow>& reduction_rows() {
        .family = Family::Reduction,
        .min_inputs = 1,
        .max_inputs = 1,
-       .doc = "Sum, product, extremes and their positions, and, or, or mean and squared deviations over axes.",
+       .doc =
+           "Sum, product, extremes and their positions, and, or, or mean and squared deviations over axes.",
        .make_attrs = new_attrs<ReduceAttrs>,
        .infer = infer_reduce,
        .element = element_reduce,

@@ -11,7 +11,18 @@
 namespace pto {
 
 enum class Family : uint8_t {
-  Leaf, Elementwise, Movement, Reduction, Scan, Contraction, Gather, Scatter, Sort, Random, Control, Foreign
+  Leaf,
+  Elementwise,
+  Movement,
+  Reduction,
+  Scan,
+  Contraction,
+  Gather,
+  Scatter,
+  Sort,
+  Random,
+  Control,
+  Foreign
 };
 std::string_view name(Family family);
 
@@ -80,7 +91,8 @@ Value make_value(std::string_view row, Values inputs, AttrsPtr attrs, Loc loc = 
 
 // Interprets a node or a whole graph.
 std::vector<BufferPtr> interpret(const Node& node, const std::vector<BufferPtr>& inputs, const Sizes& sizes);
-std::vector<BufferPtr> interpret(const Graph& graph, const std::vector<BufferPtr>& inputs, const Sizes& extra = {});
+std::vector<BufferPtr> interpret(const Graph& graph, const std::vector<BufferPtr>& inputs,
+                                 const Sizes& extra = {});
 // Binds size symbols by matching the inputs' shapes with the buffers'; pto::Error on a mismatch. `extra` holds
 // the values of symbols that no shape determines.
 Sizes bind_sizes(const Graph& graph, const std::vector<BufferPtr>& inputs, const Sizes& extra = {});

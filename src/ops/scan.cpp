@@ -20,7 +20,9 @@ Monoid logaddexp_monoid(DType type) {
   auto part = [&](const Expr& peak, const Expr& sum) {
     return sum * make(Op::Exp, {select(equal(peak, m), zero, peak - m)});
   };
-  return {"", {type, type}, {constant(type, -std::numeric_limits<double>::infinity()), zero},
+  return {"",
+          {type, type},
+          {constant(type, -std::numeric_limits<double>::infinity()), zero},
           {m, part(a0, a1) + part(b0, b1)}};
 }
 

@@ -37,7 +37,8 @@ std::vector<TensorType> infer_scatter(const InferArgs& in) {
   if (attrs.axis < 0 || attrs.axis >= x.rank())
     in.fail("axis " + std::to_string(attrs.axis) + " is out of range for rank " + std::to_string(x.rank()),
             "", "", std::to_string(attrs.axis));
-  if (!is_int(index.dtype)) in.fail("the index must be integers", "an integer type", std::string(name(index.dtype)));
+  if (!is_int(index.dtype))
+    in.fail("the index must be integers", "an integer type", std::string(name(index.dtype)));
   if (updates.dtype != x.dtype)
     in.fail("the updates must have the type of the tensor", std::string(name(x.dtype)),
             std::string(name(updates.dtype)));
@@ -77,8 +78,9 @@ std::vector<BufferPtr> interpret_scatter(const Node& node, const std::vector<Buf
     const Scalar given = index.shape().size() == 1 ? index.get(at[attrs.axis]) : index.get(at);
     const int64_t to = given.to_int(), size = x.shape()[attrs.axis];
     if (to < 0 || to >= size)
-      throw Error(called_name(node), "index " + given.str() + " is out of range for axis " +
-                                 std::to_string(attrs.axis) + " of size " + std::to_string(size),
+      throw Error(called_name(node),
+                  "index " + given.str() + " is out of range for axis " + std::to_string(attrs.axis) +
+                      " of size " + std::to_string(size),
                   node.loc());
     std::vector<int64_t> place = at;
     place[attrs.axis] = to;

@@ -98,9 +98,10 @@ std::vector<BufferPtr> interpret_sort(const Node& node, const std::vector<Buffer
 std::vector<BufferPtr> interpret_topk(const Node& node, const std::vector<BufferPtr>& inputs, const Sizes&) {
   const auto& attrs = attrs_of<TopKAttrs>(node);
   if (attrs.k > inputs[0]->shape[attrs.axis])
-    throw Error("topk", "k = " + std::to_string(attrs.k) + " is more than the size of axis " +
-                            std::to_string(attrs.axis) + ", " +
-                            std::to_string(inputs[0]->shape[attrs.axis]), node.loc());
+    throw Error("topk",
+                "k = " + std::to_string(attrs.k) + " is more than the size of axis " +
+                    std::to_string(attrs.axis) + ", " + std::to_string(inputs[0]->shape[attrs.axis]),
+                node.loc());
   return interpret_sorted(inputs[0], attrs.axis, attrs.largest, attrs.k, false);
 }
 

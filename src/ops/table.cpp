@@ -11,9 +11,9 @@ struct Table {
   std::unordered_map<std::string_view, const OpRow*> by_name;
 
   Table() {
-    for (const auto* family :
-         {&leaf_rows(), &elementwise_rows(), &movement_rows(), &reduction_rows(), &contraction_rows(), &scan_rows(),
-          &gather_rows(), &scatter_rows(), &sort_rows(), &random_rows(), &control_rows(), &foreign_rows()})
+    for (const auto* family : {&leaf_rows(), &elementwise_rows(), &movement_rows(), &reduction_rows(),
+                               &contraction_rows(), &scan_rows(), &gather_rows(), &scatter_rows(),
+                               &sort_rows(), &random_rows(), &control_rows(), &foreign_rows()})
       for (const auto& row : *family) {
         all.push_back(&row);
         PTO_CHECK(by_name.emplace(row.name, &row).second, "ops/table", "two rows named " + row.name);

@@ -47,21 +47,21 @@ nb::object wrap_outside(Value value);               // a Tensor of no trace: it 
 nb::object wrap_all(const Values& values, bool single);
 bool is_tensor(nb::handle h);
 TensorHandle& tensor_handle(nb::handle h);
-int64_t integer_of(nb::handle h);                    // a Python int; an error if it does not fit in 64 bits
-Value value_of(nb::handle h);                       // lifts what other traces made; converts arrays
+int64_t integer_of(nb::handle h);  // a Python int; an error if it does not fit in 64 bits
+Value value_of(nb::handle h);  // lifts what other traces made; converts arrays
 nb::object dtype_object(DType type);
 DType dtype_of(nb::handle h);
-int64_t integer_of(nb::handle h);                    // an int of 64 bits
-nb::object size_object(const Expr& size);           // int if it is constant
-Expr size_of_object(nb::handle h);                  // int or Size, else TypeError
-Shape shape_of_object(nb::handle h);                // a sequence of them, or one
+int64_t integer_of(nb::handle h);  // an int of 64 bits
+nb::object size_object(const Expr& size);  // int if it is constant
+Expr size_of_object(nb::handle h);  // int or Size, else TypeError
+Shape shape_of_object(nb::handle h);  // a sequence of them, or one
 nb::tuple shape_object(const Shape& shape);
-bool to_scalar_expr(nb::handle h, Expr& out);       // int, float, bool, Size
-bool to_operand(nb::handle h, Operand& out);        // false: not something an operator takes
+bool to_scalar_expr(nb::handle h, Expr& out);  // int, float, bool, Size
+bool to_operand(nb::handle h, Operand& out);  // false: not something an operator takes
 Arg to_arg(nb::handle h, const Parameter* parameter);
 
 // --- caller.cpp -----------------------------------------------------------------------------------
-Loc caller_loc();          // the innermost frame outside the package
+Loc caller_loc();  // the innermost frame outside the package
 // Sets the location of the nodes that are built in this scope to the caller's.
 class AtCaller {
  public:

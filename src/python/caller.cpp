@@ -52,8 +52,8 @@ Loc caller_loc() {
     } else {
       LocInfo info{.file = facts.file, .line = PyFrame_GetLineNumber(frame), .path = current.path};
       int line, column, end_line, end_column;
-      if (PyCode_Addr2Location(reinterpret_cast<PyCodeObject*>(facts.code.ptr()), at, &line, &column, &end_line,
-                               &end_column) &&
+      if (PyCode_Addr2Location(reinterpret_cast<PyCodeObject*>(facts.code.ptr()), at, &line, &column,
+                               &end_line, &end_column) &&
           line == end_line && column >= 0) {
         info.column = column + 1;
         info.end_column = end_column + 1;

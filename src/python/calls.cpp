@@ -112,7 +112,9 @@ class Guards {
   void length(nb::dict where, std::string what) {
     entries_.push_back({where, nb::none(), nb::int_(nb::len(where)), Length, std::move(what)});
   }
-  void call(nb::object check, std::string what) { entries_.push_back({check, {}, {}, Call, std::move(what)}); }
+  void call(nb::object check, std::string what) {
+    entries_.push_back({check, {}, {}, Call, std::move(what)});
+  }
   size_t size() const { return entries_.size(); }
 
   // The first that changed, or null.
@@ -145,9 +147,12 @@ class Guards {
     if (g.kind == Length) return PyDict_Size(g.where.ptr()) == PyLong_AsSsize_t(g.expected.ptr());
     PyObject* now = found(g);
     if (now == g.expected.ptr()) return true;
-    if (!now || g.kind == Identity || g.kind == Absent || g.kind == CellIdentity || g.kind == TypeIdentity || Py_TYPE(now) != Py_TYPE(g.expected.ptr())) return false;
+    if (!now || g.kind == Identity || g.kind == Absent || g.kind == CellIdentity || g.kind == TypeIdentity ||
+        Py_TYPE(now) != Py_TYPE(g.expected.ptr()))
+      return false;
     if (PyFloat_Check(now))  // 0.0 is not -0.0, and NaN is itself
-      return std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(now)) == std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(g.expected.ptr()));
+      return std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(now)) ==
+             std::bit_cast<int64_t>(PyFloat_AS_DOUBLE(g.expected.ptr()));
     const int equal = PyObject_RichCompareBool(now, g.expected.ptr(), Py_EQ);
     if (equal < 0) throw nb::python_error();
     return equal;
@@ -186,9 +191,10 @@ std::vector<BufferPtr> buffers_of(nb::handle tensors) {
 void bind_calls(nb::module_& m) {
   nb::class_<Guards>(m, "Guards")
       .def(nb::init<>())
-      .def("name", &Guards::name, nb::arg("where"), nb::arg("key"), nb::arg("expected").none(), nb::arg("identity"),
+      .def("name", &Guards::name, nb::arg("where"), nb::arg("key"), nb::arg("expected").none(),
+           nb::arg("identity"), nb::arg("what"))
+      .def("cell", &Guards::cell, nb::arg("where"), nb::arg("expected").none(), nb::arg("identity"),
            nb::arg("what"))
-      .def("cell", &Guards::cell, nb::arg("where"), nb::arg("expected").none(), nb::arg("identity"), nb::arg("what"))
       .def("absent", &Guards::absent)
       .def("attribute", &Guards::attribute, nb::arg("type"), nb::arg("key"), nb::arg("expected").none(),
            nb::arg("identity"), nb::arg("what"))
@@ -211,11 +217,12 @@ void bind_calls(nb::module_& m) {
       .def_ro("executable", &Entry::executable)
       .def_ro("captured", &Entry::captured)
       // The same trace, run by another executable of its graph.
-      .def("with_executable", [](const Entry& e, const ExecutableHandle& executable) {
-        Entry other = e;
-        other.executable = executable;
-        return other;
-      })
+      .def("with_executable",
+           [](const Entry& e, const ExecutableHandle& executable) {
+             Entry other = e;
+             other.executable = executable;
+             return other;
+           })
       .def("call", &call_entry)
       // Sizes by symbol for a call that fits, else None.
       .def("sizes", [](const Entry& e, nb::handle tensors, nb::handle numbers) -> nb::object {

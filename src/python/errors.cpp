@@ -15,13 +15,14 @@ nb::object user_error(const Error& e) {
   nb::list operands;
   for (const auto& o : info.operands) operands.append(nb::str(o.c_str()));
   const LocInfo& loc = info.loc.info();
-  return hooks().error_class(nb::str(info.message.c_str()), nb::arg("op") = text_or_none(info.op),
-                             nb::arg("expected") = text_or_none(info.expected), nb::arg("got") = text_or_none(info.got),
-                             nb::arg("operands") = nb::tuple(operands), nb::arg("label") = text_or_none(info.label),
-                             nb::arg("file") = text_or_none(loc.file),
-                             nb::arg("line") = info.loc.known() ? nb::object(nb::int_(loc.line)) : nb::object(nb::none()),
-                             nb::arg("columns") = nb::make_tuple(loc.column, loc.end_column),
-                             nb::arg("path") = text_or_none(loc.path));
+  return hooks().error_class(
+      nb::str(info.message.c_str()), nb::arg("op") = text_or_none(info.op),
+      nb::arg("expected") = text_or_none(info.expected), nb::arg("got") = text_or_none(info.got),
+      nb::arg("operands") = nb::tuple(operands), nb::arg("label") = text_or_none(info.label),
+      nb::arg("file") = text_or_none(loc.file),
+      nb::arg("line") = info.loc.known() ? nb::object(nb::int_(loc.line)) : nb::object(nb::none()),
+      nb::arg("columns") = nb::make_tuple(loc.column, loc.end_column),
+      nb::arg("path") = text_or_none(loc.path));
 }
 
 void translate(const std::exception_ptr& p, void*) {

@@ -63,11 +63,12 @@ DType dtype_from_dl(DLDataType dl) {
     if (own.code == dl.code && own.bits == dl.bits && dl.lanes == 1) return type;
   }
   const bool complex = dl.code == 5;
-  throw Error({.op = "from_dlpack",
-               .message = complex ? "complex numbers are not supported" : "the element type is not supported",
-               .expected = "bool, integers, float16, bfloat16, float32 or float64",
-               .got = "DLPack type code " + std::to_string(dl.code) + " with " + std::to_string(dl.bits) + " bits",
-               .loc = caller_loc()});
+  throw Error(
+      {.op = "from_dlpack",
+       .message = complex ? "complex numbers are not supported" : "the element type is not supported",
+       .expected = "bool, integers, float16, bfloat16, float32 or float64",
+       .got = "DLPack type code " + std::to_string(dl.code) + " with " + std::to_string(dl.bits) + " bits",
+       .loc = caller_loc()});
 }
 
 // What an exported capsule keeps.
@@ -83,8 +84,13 @@ struct Export {
     e->shape = e->buffer->shape;
     e->strides.assign(e->shape.size(), 1);
     for (size_t d = e->shape.size(); d-- > 1;) e->strides[d - 1] = e->strides[d] * e->shape[d];
-    e->managed.tensor = {e->buffer->data, {kCpu, 0}, static_cast<int32_t>(e->shape.size()), dl_type(e->buffer->dtype),
-                         e->shape.data(), e->strides.data(), 0};
+    e->managed.tensor = {e->buffer->data,
+                         {kCpu, 0},
+                         static_cast<int32_t>(e->shape.size()),
+                         dl_type(e->buffer->dtype),
+                         e->shape.data(),
+                         e->strides.data(),
+                         0};
     e->managed.context = e;
     e->managed.deleter = [](Managed* m) { delete static_cast<Export*>(m->context); };
     return &e->managed;
@@ -121,8 +127,9 @@ nb::object to_capsule(nb::handle tensor, bool versioned, bool copy) {
     managed->major = 1;
     managed->minor = 0;
     managed->flags = copy ? 2 : 1;
-    capsule = PyCapsule_New(managed, "dltensor_versioned",
-                            [](PyObject* c) { free_unused<DLManagedTensorVersioned>(c, "dltensor_versioned"); });
+    capsule = PyCapsule_New(managed, "dltensor_versioned", [](PyObject* c) {
+      free_unused<DLManagedTensorVersioned>(c, "dltensor_versioned");
+    });
   } else {
     capsule = PyCapsule_New(Export<DLManagedTensor>::make(buffer), "dltensor",
                             [](PyObject* c) { free_unused<DLManagedTensor>(c, "dltensor"); });
@@ -166,9 +173,11 @@ BufferPtr aligned(const BufferPtr& buffer) {
 nb::object from_capsule(nb::handle capsule, bool copy) {
   BufferPtr buffer;
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
-    auto owner = take_over<DLManagedTensorVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned");
+    auto owner =
+        take_over<DLManagedTensorVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned");
     if (owner->major != 1)
-      throw Error("from_dlpack", "DLPack version " + std::to_string(owner->major) + " is not supported", caller_loc());
+      throw Error("from_dlpack", "DLPack version " + std::to_string(owner->major) + " is not supported",
+                  caller_loc());
     buffer = borrowed(owner->tensor, owner->flags & 1, owner);
   } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
     auto owner = take_over<DLManagedTensor>(capsule, "dltensor", "used_dltensor");
@@ -192,8 +201,8 @@ std::shared_ptr<void> keep(nb::object object) {
 }
 
 // Strides in elements. A copy is row-major; borrowed memory keeps `owner`.
-nb::object from_memory(uintptr_t address, nb::handle dtype, std::vector<int64_t> shape, std::vector<int64_t> strides,
-                       bool read_only, nb::object owner, bool copy) {
+nb::object from_memory(uintptr_t address, nb::handle dtype, std::vector<int64_t> shape,
+                       std::vector<int64_t> strides, bool read_only, nb::object owner, bool copy) {
   auto buffer = std::make_shared<Buffer>();
   buffer->dtype = dtype_of(dtype);
   buffer->shape = std::move(shape);
@@ -210,14 +219,23 @@ std::optional<DType> dtype_from_format(const char* format, Py_ssize_t bytes) {
   if (!format || format[0] == '\0' || format[1] != '\0') return {};
   const auto integer = [&](bool is_signed) -> std::optional<DType> {
     for (const DType type : all_dtypes())
-      if (const auto& i = info(type); !i.is_float && type != DType::Bool && i.is_signed == is_signed && i.bytes == bytes)
+      if (const auto& i = info(type);
+          !i.is_float && type != DType::Bool && i.is_signed == is_signed && i.bytes == bytes)
         return type;
     return {};
   };
   switch (format[0]) {
     case '?': return DType::Bool;
-    case 'b': case 'h': case 'i': case 'l': case 'q': return integer(true);
-    case 'B': case 'H': case 'I': case 'L': case 'Q': return integer(false);
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q': return integer(true);
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q': return integer(false);
     case 'e': return DType::F16;
     case 'f': return DType::F32;
     case 'd': return DType::F64;

@@ -20,7 +20,8 @@
 namespace pto::python {
 namespace {
 
-CompileOptions options_of(const std::vector<std::string>& passes_off, const std::string& target, bool disk_cache) {
+CompileOptions options_of(const std::vector<std::string>& passes_off, const std::string& target,
+                          bool disk_cache) {
   CompileOptions options;
   options.passes_off = passes_off;
   options.use_disk_cache = disk_cache;
@@ -81,13 +82,15 @@ nb::dict summary(const ExecutableHandle& e) {
                                 : s.kind == StepKind::Cond    ? "cond"
                                 : s.kind == StepKind::While   ? "while"
                                                               : "scan",
-                                s.kernel.str(), s.inputs, s.outputs, s.loc.known() ? s.loc.str() : std::string()));
+                                s.kernel.str(), s.inputs, s.outputs,
+                                s.loc.known() ? s.loc.str() : std::string()));
   nb::list buffers;
   for (const auto& b : p.buffers)
-    buffers.append(nb::make_tuple(b.name.str(), b.kind == BufferKind::Input      ? "input"
-                                                : b.kind == BufferKind::Constant ? "constant"
-                                                : b.kind == BufferKind::Temp     ? "temp"
-                                                                                 : "output",
+    buffers.append(nb::make_tuple(b.name.str(),
+                                  b.kind == BufferKind::Input      ? "input"
+                                  : b.kind == BufferKind::Constant ? "constant"
+                                  : b.kind == BufferKind::Temp     ? "temp"
+                                                                   : "output",
                                   TensorType{b.dtype, b.shape}.str()));
   nb::dict kernels;
   for (const auto& [name, kernel] : p.kernels)
@@ -111,34 +114,40 @@ void check_signals() {
 void bind_exec(nb::module_& m) {
   set_interrupt_check(&check_signals);
   nb::class_<ExecutableHandle>(m, "Executable")
-      .def_static("parse", [](const std::string& text) {
-        Program program = parse_program(text);
-        verify(program, "parse");
-        return ExecutableHandle{std::make_shared<Executable>(std::move(program), CompileOptions{})};
-      })
+      .def_static(
+          "parse",
+          [](const std::string& text) {
+            Program program = parse_program(text);
+            verify(program, "parse");
+            return ExecutableHandle{std::make_shared<Executable>(std::move(program), CompileOptions{})};
+          })
       .def("__str__", [](const ExecutableHandle& e) { return to_text(e.executable->program()); })
-      .def("text", [](const ExecutableHandle& e, const std::string& level, const std::map<std::string, int64_t>& sizes) {
-        const nb::gil_scoped_release release;
-        return e.executable->text(level, sizes_of(sizes));
-      })
+      .def("text",
+           [](const ExecutableHandle& e, const std::string& level,
+              const std::map<std::string, int64_t>& sizes) {
+             const nb::gil_scoped_release release;
+             return e.executable->text(level, sizes_of(sizes));
+           })
       .def("memory", &memory_dict)
       .def("summary", &summary)
       .def("with_schedule", &with_schedule)
-      .def("run", [](const ExecutableHandle& e, nb::handle tensors, const std::map<std::string, int64_t>& sizes) {
-        std::vector<BufferPtr> inputs = buffers_of(tensors);
-        std::vector<BufferPtr> outputs;
-        {
-          const AtCaller at;
-          const nb::gil_scoped_release release;
-          outputs = e.executable->run(inputs, sizes_of(sizes));
-        }
-        nb::list results;
-        for (auto& b : outputs) results.append(wrap_outside(make_data(std::move(b))));
-        return results;
-      })
+      .def("run",
+           [](const ExecutableHandle& e, nb::handle tensors, const std::map<std::string, int64_t>& sizes) {
+             std::vector<BufferPtr> inputs = buffers_of(tensors);
+             std::vector<BufferPtr> outputs;
+             {
+               const AtCaller at;
+               const nb::gil_scoped_release release;
+               outputs = e.executable->run(inputs, sizes_of(sizes));
+             }
+             nb::list results;
+             for (auto& b : outputs) results.append(wrap_outside(make_data(std::move(b))));
+             return results;
+           })
       .def("interpret", [](const ExecutableHandle& e, nb::handle tensors) {
         nb::list results;
-        for (auto& b : interpret(e.executable->program(), buffers_of(tensors))) results.append(wrap_outside(make_data(std::move(b))));
+        for (auto& b : interpret(e.executable->program(), buffers_of(tensors)))
+          results.append(wrap_outside(make_data(std::move(b))));
         return results;
       });
 

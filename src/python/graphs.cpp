@@ -60,7 +60,9 @@ nb::object add_integer(TraceHandle& t, const std::string& name, int64_t hint) {
 }
 
 // A size symbol without a value: what operations need of it is assumed, and becomes a guard.
-nb::object add_symbol(TraceHandle&, const std::string& name) { return nb::cast(SizeHandle{var(Symbol(name))}); }
+nb::object add_symbol(TraceHandle&, const std::string& name) {
+  return nb::cast(SizeHandle{var(Symbol(name))});
+}
 
 // A float that is known at run time only, carried as the bits of a symbol.
 nb::object add_number(TraceHandle& t, const std::string& name, double hint) {
@@ -193,8 +195,8 @@ ForeignHandle register_python(nb::object callable) {
   return {number, std::shared_ptr<const void>(nullptr, [number](const void*) { release_foreign(number); })};
 }
 
-nb::object make_foreign(const std::string& name, const ForeignHandle& function, bool pure, nb::handle operands, nb::handle dtypes,
-                        nb::handle shapes) {
+nb::object make_foreign(const std::string& name, const ForeignHandle& function, bool pure,
+                        nb::handle operands, nb::handle dtypes, nb::handle shapes) {
   const AtCaller at;
   auto attrs = std::make_shared<ForeignAttrs>();
   attrs->name = name;
@@ -210,38 +212,43 @@ nb::object make_foreign(const std::string& name, const ForeignHandle& function, 
 
 void bind_graphs(nb::module_& m) {
   nb::class_<GraphHandle>(m, "Graph")
-      .def_static("parse", [](const std::string& text) {
-        auto graph = std::make_shared<Graph>(parse_graph(text));
-        verify(*graph, "parse");
-        return GraphHandle{graph};
-      })
+      .def_static("parse",
+                  [](const std::string& text) {
+                    auto graph = std::make_shared<Graph>(parse_graph(text));
+                    verify(*graph, "parse");
+                    return GraphHandle{graph};
+                  })
       .def("__str__", [](const GraphHandle& g) { return to_text(*g.graph); })
       .def_prop_ro("name", [](const GraphHandle& g) { return g.graph->name; })
-      .def_prop_ro("guards", [](const GraphHandle& g) {
-        std::vector<std::string> texts;
-        for (const auto& guard : g.graph->guards) texts.push_back(to_text(guard));
-        return texts;
-      })
-      .def_prop_ro("nodes", [](const GraphHandle& g) {
-        // (row, inputs as (node, result), outputs as text, location, path) in topological order
-        nb::list all;
-        std::unordered_map<const Node*, int> number;
-        for (const auto& node : g.graph->order()) {
-          number.emplace(node.get(), static_cast<int>(number.size()));
-          nb::list inputs, outputs;
-          for (const auto& v : node->inputs()) inputs.append(nb::make_tuple(number.at(v.node.get()), v.index));
-          for (const auto& t : node->outputs()) outputs.append(t.str());
-          const LocInfo& loc = node->loc().info();
-          all.append(nb::make_tuple(node->row()->name, inputs, outputs, node->loc().known() ? loc.file : "", loc.line,
-                                    loc.path));
-        }
-        return all;
-      })
-      .def_prop_ro("input_types", [](const GraphHandle& g) {
-        std::vector<std::string> texts;
-        for (const auto& n : g.graph->inputs) texts.push_back(n->outputs()[0].str());
-        return texts;
-      })
+      .def_prop_ro("guards",
+                   [](const GraphHandle& g) {
+                     std::vector<std::string> texts;
+                     for (const auto& guard : g.graph->guards) texts.push_back(to_text(guard));
+                     return texts;
+                   })
+      .def_prop_ro("nodes",
+                   [](const GraphHandle& g) {
+                     // (row, inputs as (node, result), outputs as text, location, path) in topological order
+                     nb::list all;
+                     std::unordered_map<const Node*, int> number;
+                     for (const auto& node : g.graph->order()) {
+                       number.emplace(node.get(), static_cast<int>(number.size()));
+                       nb::list inputs, outputs;
+                       for (const auto& v : node->inputs())
+                         inputs.append(nb::make_tuple(number.at(v.node.get()), v.index));
+                       for (const auto& t : node->outputs()) outputs.append(t.str());
+                       const LocInfo& loc = node->loc().info();
+                       all.append(nb::make_tuple(node->row()->name, inputs, outputs,
+                                                 node->loc().known() ? loc.file : "", loc.line, loc.path));
+                     }
+                     return all;
+                   })
+      .def_prop_ro("input_types",
+                   [](const GraphHandle& g) {
+                     std::vector<std::string> texts;
+                     for (const auto& n : g.graph->inputs) texts.push_back(n->outputs()[0].str());
+                     return texts;
+                   })
       .def("interpret", [](const GraphHandle& g, nb::handle inputs) {
         std::vector<BufferPtr> buffers = buffers_of(inputs);
         for (auto& b : buffers) b = packed(b);
@@ -261,21 +268,26 @@ void bind_graphs(nb::module_& m) {
       .def("integer", &add_integer)
       .def("number", &add_number)
       // Hints of the trace around this one hold inside too.
-      .def("inherit", [](TraceHandle& t, const TraceHandle& outer) {
-        t.sizes.hints.insert(outer.sizes.hints.begin(), outer.sizes.hints.end());
-      })
-      .def("finish", [](TraceHandle& t, nb::handle outputs, const std::string& name, nb::handle inputs) {
-        return GraphHandle{finish(t, outputs, name, inputs)};
-      }, nb::arg("outputs"), nb::arg("name"), nb::arg("inputs") = nb::none());
+      .def("inherit",
+           [](TraceHandle& t, const TraceHandle& outer) {
+             t.sizes.hints.insert(outer.sizes.hints.begin(), outer.sizes.hints.end());
+           })
+      .def(
+          "finish",
+          [](TraceHandle& t, nb::handle outputs, const std::string& name, nb::handle inputs) {
+            return GraphHandle{finish(t, outputs, name, inputs)};
+          },
+          nb::arg("outputs"), nb::arg("name"), nb::arg("inputs") = nb::none());
 
   m.def("make_cond", [](nb::handle operands, const GraphHandle& then, const GraphHandle& orelse) {
     return make_cond(operands, then.graph, orelse.graph);
   });
-  m.def("make_while", [](nb::handle operands, int64_t state, const GraphHandle& condition, const GraphHandle& body) {
-    return make_while(operands, state, condition.graph, body.graph);
-  });
-  m.def("make_scan", [](nb::handle operands, int64_t carries, int64_t sequences, nb::handle length, bool reverse,
-                        const GraphHandle& body) {
+  m.def("make_while",
+        [](nb::handle operands, int64_t state, const GraphHandle& condition, const GraphHandle& body) {
+          return make_while(operands, state, condition.graph, body.graph);
+        });
+  m.def("make_scan", [](nb::handle operands, int64_t carries, int64_t sequences, nb::handle length,
+                        bool reverse, const GraphHandle& body) {
     return make_scan(operands, carries, sequences, length, reverse, body.graph);
   });
   nb::class_<ForeignHandle>(m, "ForeignFunction");

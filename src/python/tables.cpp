@@ -105,7 +105,8 @@ void bind_tables(nb::module_& m) {
   m.def("op_table", &op_table);
   m.def("function_table", &function_table);
   m.def("call_function", &call_function);
-  m.def("binary", &binary_operator, nb::arg("row"), nb::arg("x").none(), nb::arg("y").none(), nb::arg("swapped"));
+  m.def("binary", &binary_operator, nb::arg("row"), nb::arg("x").none(), nb::arg("y").none(),
+        nb::arg("swapped"));
   m.def("unary", &unary_operator);
   m.def("slice", &strided_slice);
   m.def("cast", [](nb::handle x, nb::handle dtype) {

@@ -190,15 +190,15 @@ Scalar specialise(const Expr& e) {
   if (e.is_const()) return e.value();
   const Sizes& hints = size_context().hints;
   if (!is_bound(e, hints))
-    throw Error({.op = "int",
-                 .message = "the size " + to_text(e) + " has no value here",
-                 .loc = caller_loc()});
+    throw Error(
+        {.op = "int", .message = "the size " + to_text(e) + " has no value here", .loc = caller_loc()});
   const bool same_bits = is_float(e.type());
   const Expr now = same_bits ? bitcast(DType::I64, e) : e;
   EvalEnv env;
   env.var = [&](Symbol s) { return Scalar::from_int(DType::I64, hints.at(s)); };
   const Scalar value = eval_scalar(e, env);
-  size_context().guards.push_back(equal(now, same_bits ? Expr(static_cast<int64_t>(value.bits)) : Expr(value)));
+  size_context().guards.push_back(
+      equal(now, same_bits ? Expr(static_cast<int64_t>(value.bits)) : Expr(value)));
   return value;
 }
 
@@ -289,7 +289,8 @@ Arg to_arg(nb::handle h, const Parameter* parameter) {
   Operand operand;
   if (!to_operand(h, operand))
     type_error((parameter ? "argument " + parameter->name : std::string("an operand")) +
-                   " takes tensors, NumPy arrays and numbers", h);
+                   " takes tensors, NumPy arrays and numbers",
+               h);
   return std::visit([](auto&& v) -> Arg { return v; }, operand);
 }
 
@@ -314,14 +315,16 @@ nb::object size_binary(nb::handle x, nb::handle y, F f) {
   return size_object(simplify(f(l, r)));
 }
 
-nb::object size_compare(nb::handle x, nb::handle y, Expr (*f)(const Expr&, const Expr&), bool negate = false) {
+nb::object size_compare(nb::handle x, nb::handle y, Expr (*f)(const Expr&, const Expr&),
+                        bool negate = false) {
   Expr a, b;
   if (!to_scalar_expr(x, a) || !to_scalar_expr(y, b)) return nb::borrow(Py_NotImplemented);
   const auto [l, r] = matched(a, b);
   const auto truth = decide(f(l, r));
   if (!truth)
     throw Error({.op = "comparison",
-                 .message = "the sizes " + to_text(a) + " and " + to_text(b) + " cannot be compared: no values are known",
+                 .message = "the sizes " + to_text(a) + " and " + to_text(b) +
+                            " cannot be compared: no values are known",
                  .loc = caller_loc()});
   return nb::bool_(*truth != negate);
 }
@@ -329,7 +332,8 @@ nb::object size_compare(nb::handle x, nb::handle y, Expr (*f)(const Expr&, const
 // x < y; what is not known is assumed, and becomes a guard.
 bool assume_less(nb::handle x, nb::handle y) {
   Expr a, b;
-  if (!to_scalar_expr(x, a) || !to_scalar_expr(y, b)) throw nb::type_error("sizes are compared with sizes and numbers");
+  if (!to_scalar_expr(x, a) || !to_scalar_expr(y, b))
+    throw nb::type_error("sizes are compared with sizes and numbers");
   const auto [l, r] = matched(a, b);
   return assume(l < r);
 }
@@ -342,17 +346,17 @@ nb::object specialised_number(const Expr& e) {
 
 Expr divide(const Expr& a, const Expr& b) { return as_type(a, DType::F64) / as_type(b, DType::F64); }
 
-#define PTO_SIZE_BINARY(name, expr)                                                                   \
-  .def("__" name "__", [](nb::handle x, nb::handle y) {                                                \
-    return size_binary(x, y, [](const Expr& a, const Expr& b) -> Expr { return expr; });               \
-  })                                                                                                  \
-  .def("__r" name "__", [](nb::handle y, nb::handle x) {                                               \
-    return size_binary(x, y, [](const Expr& a, const Expr& b) -> Expr { return expr; });               \
+#define PTO_SIZE_BINARY(name, expr)                                                      \
+  .def("__" name "__", [](nb::handle x, nb::handle y) {                                  \
+    return size_binary(x, y, [](const Expr& a, const Expr& b) -> Expr { return expr; }); \
+  }).def("__r" name "__", [](nb::handle y, nb::handle x) {                               \
+    return size_binary(x, y, [](const Expr& a, const Expr& b) -> Expr { return expr; }); \
   })
 
 // A number as Python's own, fixed if it is symbolic.
 nb::object fixed(nb::handle x) {
-  return nb::isinstance<SizeHandle>(x) ? specialised_number(nb::inst_ptr<SizeHandle>(x)->expr) : nb::borrow(x);
+  return nb::isinstance<SizeHandle>(x) ? specialised_number(nb::inst_ptr<SizeHandle>(x)->expr)
+                                       : nb::borrow(x);
 }
 
 nb::object checked(PyObject* result) {
@@ -375,74 +379,76 @@ nb::object size_power(nb::handle x, nb::handle y) {
 }
 
 // What has no symbolic form fixes the value.
-#define PTO_SIZE_FIXED(name, call)                                                                    \
-  .def("__" name "__", [](nb::handle a, nb::handle b) {                                                \
-    const nb::object left = fixed(a), right = fixed(b);                                                \
-    PyObject *x = left.ptr(), *y = right.ptr();                                                        \
-    return checked(call);                                                                              \
-  })                                                                                                  \
-  .def("__r" name "__", [](nb::handle b, nb::handle a) {                                               \
-    const nb::object left = fixed(a), right = fixed(b);                                                \
-    PyObject *x = left.ptr(), *y = right.ptr();                                                        \
-    return checked(call);                                                                              \
+#define PTO_SIZE_FIXED(name, call)                         \
+  .def("__" name "__", [](nb::handle a, nb::handle b) {    \
+    const nb::object left = fixed(a), right = fixed(b);    \
+    PyObject *x = left.ptr(), *y = right.ptr();            \
+    return checked(call);                                  \
+  }).def("__r" name "__", [](nb::handle b, nb::handle a) { \
+    const nb::object left = fixed(a), right = fixed(b);    \
+    PyObject *x = left.ptr(), *y = right.ptr();            \
+    return checked(call);                                  \
   })
 
 void bind_size(nb::module_& m) {
-  nb::class_<SizeHandle>(m, "Size",
-                         "A symbolic number: a size of a tensor, or a Python scalar that is known at run time "
-                         "only. Arithmetic stays symbolic, a comparison adds a guard; int(), range(), float(), "
-                         "str(), hash() and bit operations fix the value.")
-      PTO_SIZE_BINARY("add", a + b)
-      PTO_SIZE_BINARY("sub", a - b)
-      PTO_SIZE_BINARY("mul", a * b)
-      PTO_SIZE_BINARY("floordiv", floordiv(a, b))
-      PTO_SIZE_BINARY("mod", mod(a, b))
-      PTO_SIZE_BINARY("truediv", divide(a, b))
-      .def("__pow__", &size_power)
-      .def("__rpow__", [](nb::handle y, nb::handle x) { return size_power(x, y); })
-      .def("__neg__", [](const SizeHandle& s) { return size_object(simplify(make(Op::Neg, {s.expr}))); })
-      .def("__abs__", [](const SizeHandle& s) { return size_object(simplify(make(Op::Abs, {s.expr}))); })
-      .def("__eq__", [](nb::handle x, nb::handle y) { return size_compare(x, y, equal); })
-      .def("__ne__", [](nb::handle x, nb::handle y) { return size_compare(x, y, equal, true); })
-      .def("__lt__", [](nb::handle x, nb::handle y) {
-        return size_compare(x, y, [](const Expr& a, const Expr& b) { return a < b; });
-      })
-      .def("__le__", [](nb::handle x, nb::handle y) {
-        return size_compare(x, y, [](const Expr& a, const Expr& b) { return a <= b; });
-      })
-      .def("__gt__", [](nb::handle x, nb::handle y) {
-        return size_compare(x, y, [](const Expr& a, const Expr& b) { return b < a; });
-      })
-      .def("__ge__", [](nb::handle x, nb::handle y) {
-        return size_compare(x, y, [](const Expr& a, const Expr& b) { return b <= a; });
-      })
-      .def("__bool__", [](nb::handle x) {
-        return nb::cast<bool>(size_compare(x, nb::int_(0), equal, true));
-      })
-      .def("__hash__", [](const SizeHandle& s) { return PyObject_Hash(specialised_number(s.expr).ptr()); })
-      .def("__str__", [](const SizeHandle& s) { return nb::str(specialised_number(s.expr)); })
-      .def("__format__", [](const SizeHandle& s, nb::handle spec) {
-        return checked(PyObject_Format(specialised_number(s.expr).ptr(), spec.ptr()));
-      })
-      PTO_SIZE_FIXED("divmod", PyNumber_Divmod(x, y))
-      PTO_SIZE_FIXED("lshift", PyNumber_Lshift(x, y))
-      PTO_SIZE_FIXED("rshift", PyNumber_Rshift(x, y))
-      PTO_SIZE_FIXED("and", PyNumber_And(x, y))
-      PTO_SIZE_FIXED("or", PyNumber_Or(x, y))
-      PTO_SIZE_FIXED("xor", PyNumber_Xor(x, y))
-      .def("__round__", [](const SizeHandle& s, nb::args digits) {
-        return nb::object(specialised_number(s.expr).attr("__round__")(*digits));
-      })
-      .def("__invert__", [](const SizeHandle& s) { return checked(PyNumber_Invert(specialised_number(s.expr).ptr())); })
-      .def("__int__", [](const SizeHandle& s) { return specialise(s.expr).to_int(); })
-      .def("__index__", [](const SizeHandle& s) {
-        if (is_float(s.expr.type())) throw nb::type_error("a float is not an index");
-        return specialise(s.expr).to_int();
-      })
-      .def("__float__", [](const SizeHandle& s) { return specialise(s.expr).to_double(); })
-      .def("__repr__", [](const SizeHandle& s) { return to_text(s.expr); })
-      .def("is_float", [](const SizeHandle& s) { return is_float(s.expr.type()); })
-      .def("specialised", [](const SizeHandle& s) { return specialised_number(s.expr); });
+  nb::class_<SizeHandle>(
+      m, "Size",
+      "A symbolic number: a size of a tensor, or a Python scalar that is known at run time "
+      "only. Arithmetic stays symbolic, a comparison adds a guard; int(), range(), float(), "
+      "str(), hash() and bit operations fix the value.") PTO_SIZE_BINARY("add", a + b)
+      PTO_SIZE_BINARY("sub", a - b) PTO_SIZE_BINARY("mul", a * b) PTO_SIZE_BINARY(
+          "floordiv", floordiv(a, b)) PTO_SIZE_BINARY("mod", mod(a, b)) PTO_SIZE_BINARY("truediv",
+                                                                                        divide(a, b))
+          .def("__pow__", &size_power)
+          .def("__rpow__", [](nb::handle y, nb::handle x) { return size_power(x, y); })
+          .def("__neg__", [](const SizeHandle& s) { return size_object(simplify(make(Op::Neg, {s.expr}))); })
+          .def("__abs__", [](const SizeHandle& s) { return size_object(simplify(make(Op::Abs, {s.expr}))); })
+          .def("__eq__", [](nb::handle x, nb::handle y) { return size_compare(x, y, equal); })
+          .def("__ne__", [](nb::handle x, nb::handle y) { return size_compare(x, y, equal, true); })
+          .def("__lt__",
+               [](nb::handle x, nb::handle y) {
+                 return size_compare(x, y, [](const Expr& a, const Expr& b) { return a < b; });
+               })
+          .def("__le__",
+               [](nb::handle x, nb::handle y) {
+                 return size_compare(x, y, [](const Expr& a, const Expr& b) { return a <= b; });
+               })
+          .def("__gt__",
+               [](nb::handle x, nb::handle y) {
+                 return size_compare(x, y, [](const Expr& a, const Expr& b) { return b < a; });
+               })
+          .def("__ge__",
+               [](nb::handle x, nb::handle y) {
+                 return size_compare(x, y, [](const Expr& a, const Expr& b) { return b <= a; });
+               })
+          .def("__bool__",
+               [](nb::handle x) { return nb::cast<bool>(size_compare(x, nb::int_(0), equal, true)); })
+          .def("__hash__",
+               [](const SizeHandle& s) { return PyObject_Hash(specialised_number(s.expr).ptr()); })
+          .def("__str__", [](const SizeHandle& s) { return nb::str(specialised_number(s.expr)); })
+          .def("__format__",
+               [](const SizeHandle& s, nb::handle spec) {
+                 return checked(PyObject_Format(specialised_number(s.expr).ptr(), spec.ptr()));
+               }) PTO_SIZE_FIXED("divmod", PyNumber_Divmod(x, y))
+              PTO_SIZE_FIXED("lshift", PyNumber_Lshift(x, y)) PTO_SIZE_FIXED("rshift", PyNumber_Rshift(x, y))
+                  PTO_SIZE_FIXED("and", PyNumber_And(x, y)) PTO_SIZE_FIXED("or", PyNumber_Or(x, y))
+                      PTO_SIZE_FIXED("xor", PyNumber_Xor(x, y))
+          .def("__round__",
+               [](const SizeHandle& s, nb::args digits) {
+                 return nb::object(specialised_number(s.expr).attr("__round__")(*digits));
+               })
+          .def("__invert__",
+               [](const SizeHandle& s) { return checked(PyNumber_Invert(specialised_number(s.expr).ptr())); })
+          .def("__int__", [](const SizeHandle& s) { return specialise(s.expr).to_int(); })
+          .def("__index__",
+               [](const SizeHandle& s) {
+                 if (is_float(s.expr.type())) throw nb::type_error("a float is not an index");
+                 return specialise(s.expr).to_int();
+               })
+          .def("__float__", [](const SizeHandle& s) { return specialise(s.expr).to_double(); })
+          .def("__repr__", [](const SizeHandle& s) { return to_text(s.expr); })
+          .def("is_float", [](const SizeHandle& s) { return is_float(s.expr.type()); })
+          .def("specialised", [](const SizeHandle& s) { return specialised_number(s.expr); });
 }
 
 }  // namespace
@@ -451,26 +457,31 @@ void bind_values(nb::module_& m) {
   bind_size(m);
   nb::class_<TensorHandle>(m, "TensorHandle", nb::is_weak_referenceable())
       .def(nb::init<>())   // empty until _assign
-      .def_prop_ro("dtype", [](const TensorHandle& t) { return dtype_object(t.value.dtype()); },
-                   "The element type.")
-      .def_prop_ro("shape", [](const TensorHandle& t) { return shape_object(t.value.shape()); },
-                   "The sizes of the axes: ints, or symbolic sizes while a function is traced.")
-      .def_prop_ro("ndim", [](const TensorHandle& t) { return t.value.rank(); }, "The number of axes.")
+      .def_prop_ro(
+          "dtype", [](const TensorHandle& t) { return dtype_object(t.value.dtype()); }, "The element type.")
+      .def_prop_ro(
+          "shape", [](const TensorHandle& t) { return shape_object(t.value.shape()); },
+          "The sizes of the axes: ints, or symbolic sizes while a function is traced.")
+      .def_prop_ro(
+          "ndim", [](const TensorHandle& t) { return t.value.rank(); }, "The number of axes.")
       .def_prop_ro("_trace", [](const TensorHandle& t) { return t.trace; })
       .def_prop_ro("_ready", [](const TensorHandle& t) { return t.value.node->has_data(); })
       .def_prop_ro("_row", [](const TensorHandle& t) { return t.value.node->row()->name; })
       .def_prop_ro("_type_text", [](const TensorHandle& t) { return t.value.type().str(); })
-      .def_prop_ro("_loc_text", [](const TensorHandle& t) {
-        return t.value.node->loc().known() ? t.value.node->loc().str() : std::string();
-      })
-      .def_prop_ro("_id", [](const TensorHandle& t) {
-        return nb::make_tuple(reinterpret_cast<uintptr_t>(t.value.node.get()), t.value.index);
-      })
+      .def_prop_ro("_loc_text",
+                   [](const TensorHandle& t) {
+                     return t.value.node->loc().known() ? t.value.node->loc().str() : std::string();
+                   })
+      .def_prop_ro("_id",
+                   [](const TensorHandle& t) {
+                     return nb::make_tuple(reinterpret_cast<uintptr_t>(t.value.node.get()), t.value.index);
+                   })
       // Points the handle at another tensor's value.
-      .def("_assign", [](TensorHandle& t, nb::handle other) {
-        if (!is_tensor(other)) type_error("a tensor is expected", other);
-        t = tensor_handle(other);
-      })
+      .def("_assign",
+           [](TensorHandle& t, nb::handle other) {
+             if (!is_tensor(other)) type_error("a tensor is expected", other);
+             t = tensor_handle(other);
+           })
       // A handle of its own to the same value; inside a trace, to what the trace knows it as.
       .def("_copy", [](nb::handle h) { return wrap(value_of(h)); })
       // The same, whatever is traced.
@@ -489,8 +500,9 @@ void bind_values(nb::module_& m) {
     nb::list all;
     for (const DType type : all_dtypes()) {
       const DTypeInfo& i = info(type);
-      all.append(nb::make_tuple(nb::str(i.numpy.data(), i.numpy.size()), nb::str(i.name.data(), i.name.size()), i.bytes,
-                                i.is_float, i.is_int, i.is_signed));
+      all.append(nb::make_tuple(nb::str(i.numpy.data(), i.numpy.size()),
+                                nb::str(i.name.data(), i.name.size()), i.bytes, i.is_float, i.is_int,
+                                i.is_signed));
     }
     return all;
   });
@@ -504,12 +516,15 @@ void bind_values(nb::module_& m) {
   });
   m.def("current_trace", &current_trace);
   m.def("assume_less", &assume_less);
-  m.def("from_scalar", [](nb::handle x, nb::handle dtype) {
-    Operand operand;
-    if (!to_operand(x, operand)) type_error("a number is expected", x);
-    const AtCaller at;
-    return wrap(dtype.is_none() ? to_value(operand) : to_value_of(operand, dtype_of(dtype)));
-  }, nb::arg("x"), nb::arg("dtype").none());
+  m.def(
+      "from_scalar",
+      [](nb::handle x, nb::handle dtype) {
+        Operand operand;
+        if (!to_operand(x, operand)) type_error("a number is expected", x);
+        const AtCaller at;
+        return wrap(dtype.is_none() ? to_value(operand) : to_value_of(operand, dtype_of(dtype)));
+      },
+      nb::arg("x"), nb::arg("dtype").none());
 }
 
 }  // namespace pto::python

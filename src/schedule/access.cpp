@@ -57,8 +57,7 @@ Stride stride_along(const Kernel& kernel, Symbol array, const Exprs& index, Symb
   for (size_t d = 0; d < index.size(); d++) {
     if (!uses_var(index[d], axis)) continue;
     if (reads_memory(index[d])) return Stride::Irregular;
-    const Expr step =
-        index[d].is_var() ? Expr(1) : simplify(substitute(index[d], next) - index[d]);
+    const Expr step = index[d].is_var() ? Expr(1) : simplify(substitute(index[d], next) - index[d]);
     if (!step.is_const()) return Stride::Irregular;
     total = total + step * strides[d];
   }

@@ -229,9 +229,8 @@ class Grouper {
   }
 
   bool depends_on(const Group& g, const Item& item) const {
-    return std::any_of(item.needs.begin(), item.needs.end(), [&](int n) {
-      return std::find(g.items.begin(), g.items.end(), n) != g.items.end();
-    });
+    return std::any_of(item.needs.begin(), item.needs.end(),
+                       [&](int n) { return std::find(g.items.begin(), g.items.end(), n) != g.items.end(); });
   }
 
   bool accepts(const Group& g, int number) const {
@@ -258,9 +257,7 @@ class Grouper {
   }
 
   // Rows keep the workers busy, as far as that is known.
-  bool enough_rows(const std::vector<Symbol>& rows) const {
-    return plan_.points_or(rows, 8) >= 8;
-  }
+  bool enough_rows(const std::vector<Symbol>& rows) const { return plan_.points_or(rows, 8) >= 8; }
 
   Planner& plan_;
   std::vector<Group> groups_;

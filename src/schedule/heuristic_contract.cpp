@@ -357,8 +357,8 @@ class ContractNest {
     std::vector<Symbol> fold;
     for (Symbol a : p_.over)
       if (uses_axis(p_.panel, a)) fold.push_back(a);
-    if (p_.panel_has_unit_fold && !p_.panel_has_unit_lanes && !fold.empty() && fold.back() == p_.over.back() &&
-        plan_.extent_or(fold.back(), w) >= w) {
+    if (p_.panel_has_unit_fold && !p_.panel_has_unit_lanes && !fold.empty() &&
+        fold.back() == p_.over.back() && plan_.extent_or(fold.back(), w) >= w) {
       copy = {loop(LoopKind::Unrolled, fold.back(), 1, std::move(copy))};
       if (tile > w) copy = {loop(LoopKind::Serial, p_.lane, w, std::move(copy))};
       copy = {loop(LoopKind::Serial, fold.back(), w, std::move(copy))};

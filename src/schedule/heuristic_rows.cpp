@@ -21,7 +21,8 @@ struct Pass {
 
 class Nest {
  public:
-  Nest(Planner& plan, const Group& group) : plan_(plan), group_(group), rows_(plan_.in_kernel_order(group.rows)) {}
+  Nest(Planner& plan, const Group& group)
+      : plan_(plan), group_(group), rows_(plan_.in_kernel_order(group.rows)) {}
 
   void run() {
     make_passes();
@@ -271,9 +272,8 @@ class Nest {
       n = std::max(n, folds(p));
     }
     // Scans along contiguous memory run row by row, some interleaved to hide their latency.
-    const bool interleaved = std::any_of(passes_.begin(), passes_.end(), [&](const Pass& p) {
-      return p.scan && score(p, row_vector_) < 0;
-    });
+    const bool interleaved = std::any_of(passes_.begin(), passes_.end(),
+                                         [&](const Pass& p) { return p.scan && score(p, row_vector_) < 0; });
     if (interleaved) lanes = 1;
     const int64_t extent = plan_.extent_or(row_vector_, 4 * lanes);
     const int64_t chunks =
@@ -282,8 +282,7 @@ class Nest {
     for (const auto& p : passes_) {
       ScheduleNodes vector{leaf_of(p)};
       if (lanes > 1) vector = {vector_loop(row_vector_, lanes, 1, std::move(vector))};
-      if (chunks > 1)
-        vector = {loop(LoopKind::Unrolled, row_vector_, lanes, std::move(vector))};
+      if (chunks > 1) vector = {loop(LoopKind::Unrolled, row_vector_, lanes, std::move(vector))};
       for (auto& node : around(LoopKind::Serial, p.inner, std::move(vector))) body.push_back(std::move(node));
     }
     body = {loop(LoopKind::Parallel, row_vector_, lanes * chunks, std::move(body))};
@@ -316,8 +315,8 @@ class Nest {
       if (squares && lanes < kCrossing) body = {loop(LoopKind::Serial, crossing, lanes, std::move(body))};
       body = {loop(LoopKind::Parallel, row_vector_, 4 * lanes, std::move(body))};
       body = {loop(LoopKind::Parallel, crossing, kCrossing, std::move(body))};
-      chunk = ", in tiles of " + std::to_string(kCrossing) + " x " + std::to_string(4 * lanes) + " with " + crossing.str() +
-              ", along which other memory is contiguous";
+      chunk = ", in tiles of " + std::to_string(kCrossing) + " x " + std::to_string(4 * lanes) + " with " +
+              crossing.str() + ", along which other memory is contiguous";
     } else {
       const int64_t others = plan_.points_or(outer, 64);
       const int64_t extent = plan_.extent_or(row_vector_, 0);

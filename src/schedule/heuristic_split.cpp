@@ -67,8 +67,7 @@ std::optional<Split> split_of(const Kernel& k, const TileValue& v) {
   for (Expr body : v.body) {
     if (!write_out(k, s.axis, body)) return {};
     for (const auto& a : accesses({body}))
-      for (Symbol over : v.over)
-        contiguous |= stride_along(k, a.array, a.index, over) == Stride::Unit;
+      for (Symbol over : v.over) contiguous |= stride_along(k, a.array, a.index, over) == Stride::Unit;
   }
   // Columns are shared out some vectors at a time, rows one by one.
   const int64_t few = contiguous ? 16 : 512;

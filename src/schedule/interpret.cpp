@@ -315,8 +315,10 @@ class Interpreter {
       (*c.combine)(acc, body);
     }
     for (size_t i = 0; i < acc.size(); i++) c.accumulators[i].write(c.accumulators[i].offset(at), acc[i]);
-    if (v.kind == ValueKind::Scan) write(v, acc);
-    else if (c.fold < 0) finish(c);
+    if (v.kind == ValueKind::Scan)
+      write(v, acc);
+    else if (c.fold < 0)
+      finish(c);
   }
 
   // Calls f(index) for the points of the current tiles of a value's axes.

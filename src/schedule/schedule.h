@@ -115,9 +115,8 @@ Schedule parse_schedule(Lexer& in);
 // computed, an axis not bound, a parallel axis that carries a dependence, a stage that does not fit.
 void verify(const Kernel& kernel, const Schedule& schedule, const Target& target);
 // Walks the tree, slowly, in the schedule's own order: the bits that lowering must reproduce.
-void interpret(const Kernel& kernel, const Schedule& schedule,
-               const std::vector<BufferPtr>& buffers, const Sizes& sizes,
-               std::string* error = nullptr);
+void interpret(const Kernel& kernel, const Schedule& schedule, const std::vector<BufferPtr>& buffers,
+               const Sizes& sizes, std::string* error = nullptr);
 
 // schedule/heuristic.cpp. A size class is a function of the actual sizes alone: the names of the facts
 // that hold, "rows<=8". The schedule is a function of the kernel, the class and the target. Facts

@@ -89,8 +89,7 @@ Target detect_host() {
   if (!setting.empty()) {
     chosen = find_target(setting);
     if (!chosen) unknown_target(setting);
-    if (!host_runs(chosen->name))
-      throw Error("target", "this machine cannot run PTO_TARGET=" + setting);
+    if (!host_runs(chosen->name)) throw Error("target", "this machine cannot run PTO_TARGET=" + setting);
   } else {
     for (const auto& t : kTargets)
       if (!chosen && host_runs(t.name)) chosen = &t;
@@ -123,8 +122,8 @@ bool host_runs(std::string_view name) {
 
 std::string Target::key() const {
   std::vector<std::string> parts{name, triple, cpu, features};
-  for (int64_t n : {int64_t{vector_bytes}, int64_t{vector_registers}, int64_t{fma}, l1_bytes, l2_bytes,
-                    l3_bytes})
+  for (int64_t n :
+       {int64_t{vector_bytes}, int64_t{vector_registers}, int64_t{fma}, l1_bytes, l2_bytes, l3_bytes})
     parts.push_back(std::to_string(n));
   return join(parts, "|");
 }

@@ -127,8 +127,10 @@ class Parser {
       if (!dims.empty()) in_.expect(",");
       LayoutDim d;
       d.axis = Symbol(in_.name());
-      if (in_.accept("/")) d.kind = LayoutDim::Outer;
-      else if (in_.accept("%")) d.kind = LayoutDim::Inner;
+      if (in_.accept("/"))
+        d.kind = LayoutDim::Outer;
+      else if (in_.accept("%"))
+        d.kind = LayoutDim::Inner;
       if (d.kind != LayoutDim::Whole) d.block = positive();
       dims.push_back(d);
     }

@@ -32,7 +32,8 @@ void drop_unused_axes(Kernel& k) {
       visit(i, [&](const Expr& e) {
         if (e.is_var()) used.push_back(e.symbol());
       });
-  std::erase_if(k.axes, [&](const Axis& a) { return std::find(used.begin(), used.end(), a.name) == used.end(); });
+  std::erase_if(k.axes,
+                [&](const Axis& a) { return std::find(used.begin(), used.end(), a.name) == used.end(); });
 }
 
 // Names by position, so that equal groups give equal kernels wherever they stand in a graph.
@@ -90,7 +91,8 @@ std::vector<std::pair<Symbol, Size>> make_canonical(Kernel& k) {
 FormedKernel form_opaque(const NodePtr& node) {
   FormedKernel out;
   auto add = [&](const TensorType& type, bool output) {
-    out.kernel.params.push_back({Symbol("x" + std::to_string(out.kernel.params.size())), type.dtype, type.shape, output});
+    out.kernel.params.push_back(
+        {Symbol("x" + std::to_string(out.kernel.params.size())), type.dtype, type.shape, output});
   };
   for (const auto& v : node->inputs()) {
     add(v.type(), false);
@@ -112,7 +114,8 @@ std::string descriptive_name(const FusionGroup& group) {
   std::vector<std::string> rows;
   for (const auto& n : group.nodes) {
     const bool moves = n->row()->family == Family::Movement || n->row()->family == Family::Leaf;
-    if (!moves && std::find(rows.begin(), rows.end(), n->row()->name) == rows.end()) rows.push_back(n->row()->name);
+    if (!moves && std::find(rows.begin(), rows.end(), n->row()->name) == rows.end())
+      rows.push_back(n->row()->name);
   }
   if (rows.empty()) rows.push_back(group.nodes.back()->row()->name);
   if (rows.size() > 4) rows.resize(4);

@@ -66,9 +66,7 @@ std::vector<Symbol> Former::axes_of(const Exprs& exprs) const {
 // --- elements ------------------------------------------------------------------------------------
 
 // A reshape of what another kernel computes is that memory under another shape.
-bool Former::is_view(const Value& v) const {
-  return inside(v) && v.node->row()->name == "reshape";
-}
+bool Former::is_view(const Value& v) const { return inside(v) && v.node->row()->name == "reshape"; }
 
 Expr Former::read(const Value& source, const Shape& shape, const Exprs& index) {
   size_t p = 0;
@@ -138,7 +136,8 @@ Expr Former::checked_index(const Expr& index, const Size& extent, int64_t axis, 
   for (const auto& size : node.outputs()[0].shape) {
     if (size.is_const() && size.as_int() > 0) continue;
     if (size.is_const()) return Expr(0);
-    const bool walked = std::any_of(checked.begin(), checked.end(), [&](Symbol a) { return kernel.axis(a)->extent == size; });
+    const bool walked =
+        std::any_of(checked.begin(), checked.end(), [&](Symbol a) { return kernel.axis(a)->extent == size; });
     if (!walked) within = equal(size, 0) | within;
   }
   if (guard_) within = make(Op::Not, {guard_}) | within;
@@ -180,7 +179,8 @@ Exprs Former::add_value(TileValue value) {
   }
   Exprs refs;
   if (value.names.empty()) {
-    for (size_t i = 0; i < value.types.size(); i++) value.names.push_back(Symbol("v" + std::to_string(names_++)));
+    for (size_t i = 0; i < value.types.size(); i++)
+      value.names.push_back(Symbol("v" + std::to_string(names_++)));
     value.loc = frames_.back().node->loc();
     values_by_hash_[hash].push_back(kernel.values.size());
     kernel.values.push_back(value);

@@ -19,8 +19,10 @@ class Former : public Emit {
   void store(const Value& output);
 
   Expr element(const Value& operand, const Exprs& index) override;
-  Expr element_if(const Expr& predicate, const Value& operand, const Exprs& index, const Expr& other) override;
-  Exprs reduce(const Monoid& monoid, const Shape& extents, const std::function<Exprs(const Exprs&)>& body) override;
+  Expr element_if(const Expr& predicate, const Value& operand, const Exprs& index,
+                  const Expr& other) override;
+  Exprs reduce(const Monoid& monoid, const Shape& extents,
+               const std::function<Exprs(const Exprs&)>& body) override;
   Expr contract(const Shape& extents, DType accum,
                 const std::function<std::pair<Expr, Expr>(const Exprs&)>& factors) override;
   Exprs scan(const Monoid& monoid, const Size& extent, const Expr& at, bool reverse,

@@ -36,8 +36,7 @@ void check_params(const Kernel& k, std::string_view where, size_t inputs, size_t
 // --- sort, topk -----------------------------------------------------------------------------------
 
 // Writes the order of each line of `x` along `axis` to the outputs, as far as they reach.
-void sort_lines(const PointArray& x, int64_t axis, bool descending, PointArray* values,
-                PointArray* indices) {
+void sort_lines(const PointArray& x, int64_t axis, bool descending, PointArray* values, PointArray* indices) {
   std::vector<int64_t> others = x.shape;
   const int64_t n = others[axis];
   const int64_t kept = (values ? values : indices)->shape[axis];
@@ -50,9 +49,8 @@ void sort_lines(const PointArray& x, int64_t axis, bool descending, PointArray* 
       line[i] = x.read(x.offset(at));
     }
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      return sorts_before(line[a], line[b], descending);
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return sorts_before(line[a], line[b], descending); });
     for (int64_t i = 0; i < kept; i++) {
       at[axis] = i;
       if (values) values->write(values->offset(at), line[order[i]]);
@@ -76,7 +74,9 @@ void interpret_sort(const Kernel& k, const std::vector<BufferPtr>& buffers, cons
   PointArray first = array_of(buffers[1]), second;
   if (buffers.size() > 2) second = array_of(buffers[2]);
   sort_lines(array_of(buffers[0]), attrs.axis, attrs.descending, attrs.by_index ? nullptr : &first,
-             attrs.by_index ? &first : second.data ? &second : nullptr);
+             attrs.by_index ? &first
+             : second.data  ? &second
+                            : nullptr);
 }
 
 void verify_topk(const Kernel& k, std::string_view where) {

@@ -75,9 +75,7 @@ Scalar PointExpr::operator()(const std::vector<Scalar>& vars) const {
         slots_[s] = step.array->read(step.array->offset(index));
         break;
       }
-      case Op::Select:
-        slots_[s] = slots_[step.args[slots_[step.args[0]].to_bool() ? 1 : 2]];
-        break;
+      case Op::Select: slots_[s] = slots_[step.args[slots_[step.args[0]].to_bool() ? 1 : 2]]; break;
       case Op::Cast: slots_[s] = convert(slots_[step.args[0]], step.type); break;
       case Op::Bitcast: slots_[s] = {step.type, slots_[step.args[0]].bits}; break;
       default: {

@@ -42,7 +42,8 @@ class Sharer {
   void run() {
     collect_places();
     for (const auto& [e, place] : roots_) look(*e, place);
-    for (size_t r = 0; r < roots_.size(); r++) places_[roots_[r].second].written += facts_.at(kept_[r].get()).written;
+    for (size_t r = 0; r < roots_.size(); r++)
+      places_[roots_[r].second].written += facts_.at(kept_[r].get()).written;
     for (const auto& [e, place] : roots_) *e = named(*e, places_[place], true);
     insert();
   }
@@ -174,11 +175,13 @@ class Sharer {
 
   // Each map stands before the first value that may read it, and after the maps that it reads.
   void insert() {
-    std::stable_sort(added_.begin(), added_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(added_.begin(), added_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<TileValue> all;
     size_t next = 0;
     for (size_t i = 0; i <= k_.values.size(); i++) {
-      for (; next < added_.size() && added_[next].first == i; next++) all.push_back(std::move(added_[next].second));
+      for (; next < added_.size() && added_[next].first == i; next++)
+        all.push_back(std::move(added_[next].second));
       if (i < k_.values.size()) all.push_back(std::move(k_.values[i]));
     }
     k_.values = std::move(all);

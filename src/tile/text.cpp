@@ -166,8 +166,7 @@ class Parser {
     in_.expect(":");
     do v.types.push_back(type());
     while (in_.accept(","));
-    if (v.types.size() != v.names.size())
-      in_.fail("a value needs one type for each of its names");
+    if (v.types.size() != v.names.size()) in_.fail("a value needs one type for each of its names");
     in_.expect("=");
     const std::string kind = in_.name();
     if (kind == "map") {

@@ -95,8 +95,8 @@ class Verifier {
       if (const Param* p = k_.param(name)) {
         require(!p->output, what + " reads the output " + name.str());
         require(n.type() == p->dtype, what + " reads " + name.str() + " as another type");
-        require(index.size() == p->shape.size(), what + " reads " + name.str() + " with " +
-                                                     std::to_string(index.size()) + " indices");
+        require(index.size() == p->shape.size(),
+                what + " reads " + name.str() + " with " + std::to_string(index.size()) + " indices");
         return;
       }
       const TileValue* v = values_.count(name) ? k_.value(name) : nullptr;

@@ -69,7 +69,8 @@ Arguments parse_arguments(int argc, char** argv) {
       for (const auto& part : split(sizes)) {
         const size_t equals = part.find('=');
         Scalar value;
-        if (equals == part.npos || !parse_scalar(part.substr(equals + 1), DType::I64, value) || value.to_int() < 0)
+        if (equals == part.npos || !parse_scalar(part.substr(equals + 1), DType::I64, value) ||
+            value.to_int() < 0)
           usage_error("bad size " + quote(part) + ": write NAME=NUMBER");
         a.sizes[Symbol(part.substr(0, equals))] = value.to_int();
       }
@@ -148,8 +149,8 @@ Program around(Symbol kernel, const std::vector<Symbol>& sizes, const Params& pa
   for (Symbol s : sizes) step.sizes.emplace_back(s, var(s));
   for (const auto& param : params) {
     const int b = static_cast<int>(p.buffers.size());
-    p.buffers.push_back(
-        {param.name, param.output ? BufferKind::Output : BufferKind::Input, param.dtype, param.shape, nullptr});
+    p.buffers.push_back({param.name, param.output ? BufferKind::Output : BufferKind::Input, param.dtype,
+                         param.shape, nullptr});
     (param.output ? p.outputs : p.inputs).push_back(b);
     (param.output ? step.outputs : step.inputs).push_back(b);
   }
@@ -222,8 +223,10 @@ int run_and_compare(Executable&& compiled, const Arguments& a, std::vector<Buffe
     const int width = size_of(got[i]->dtype);
     double worst = 0, sum = 0;
     for (int64_t e = 0; e < got[i]->elements(); e++) {
-      const double x = Scalar::from_bytes(got[i]->dtype, static_cast<char*>(got[i]->data) + e * width).to_double();
-      const double y = Scalar::from_bytes(want[i]->dtype, static_cast<char*>(want[i]->data) + e * width).to_double();
+      const double x =
+          Scalar::from_bytes(got[i]->dtype, static_cast<char*>(got[i]->data) + e * width).to_double();
+      const double y =
+          Scalar::from_bytes(want[i]->dtype, static_cast<char*>(want[i]->data) + e * width).to_double();
       sum += x;
       if (x == y || (x != x && y != y)) continue;
       const double error = std::abs(x - y) / (1 + std::abs(y));

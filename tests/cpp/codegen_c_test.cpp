@@ -17,7 +17,8 @@ class CompiledC {
   explicit CompiledC(const std::string& text) {
     std::string pattern = (std::filesystem::temp_directory_path() / "pto_c_XXXXXX").string();
     folder_ = mkdtemp(pattern.data());
-    const std::string source = folder_ + "/kernel.c", library = folder_ + "/kernel.so", log = folder_ + "/log";
+    const std::string source = folder_ + "/kernel.c", library = folder_ + "/kernel.so",
+                      log = folder_ + "/log";
     std::ofstream(source) << text;
     const std::string command =
         "cc -std=c11 -Wall -Wextra -Werror -Wno-unused-variable -Wno-unused-but-set-variable -Wno-unused-parameter -O2 "
@@ -89,14 +90,15 @@ TEST(GeneratedC, ReadsLikeTheKernel) {
 }
 
 TEST(GeneratedC, WithoutThePassesThatAreOff) {
-  const LoopProgram p = parse_loop_text(
-      "loop f[N](x: f32[N], out y: f32[N]) { for i in 0 .. N { y[i + 0 * N] = x[i] } }");
+  const LoopProgram p =
+      parse_loop_text("loop f[N](x: f32[N], out y: f32[N]) { for i in 0 .. N { y[i + 0 * N] = x[i] } }");
   const Target target = make_target("sse");
   const std::string text = c_generate({p}, target);
   EXPECT_NE(text.find("y[i] ="), text.npos) << text;
   EXPECT_EQ(c_generate({p}, target, {"simplify"}).find("y[i] ="), text.npos);
   EXPECT_EQ(c_generate({p}, target, {"unroll", "hoist"}), text);   // of which C has none
-  EXPECT_NE(refusal([&] { c_generate({p}, target, {"flatten"}); }).find("C needs the loop pass flatten"), text.npos);
+  EXPECT_NE(refusal([&] { c_generate({p}, target, {"flatten"}); }).find("C needs the loop pass flatten"),
+            text.npos);
 }
 
 TEST(GeneratedC, NamesAreLegal) {

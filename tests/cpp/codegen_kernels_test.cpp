@@ -7,7 +7,8 @@ namespace {
 class MachineCode : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (target.vector_bytes > host_target().vector_bytes) GTEST_SKIP() << "this machine has narrower registers";
+    if (target.vector_bytes > host_target().vector_bytes)
+      GTEST_SKIP() << "this machine has narrower registers";
   }
 
   // All of them in one object.
@@ -17,7 +18,8 @@ class MachineCode : public ::testing::TestWithParam<const char*> {
       for (auto& p : programs) p = run_loop_passes(p, target);
       object = LoadedObject::load(llvm_generate(programs, target, LlvmOutput::Object));
       std::vector<pto_kernel> out;
-      for (const auto& p : programs) out.push_back(reinterpret_cast<pto_kernel>(object->symbol(p.name.str())));
+      for (const auto& p : programs)
+        out.push_back(reinterpret_cast<pto_kernel>(object->symbol(p.name.str())));
       return out;
     });
   }

@@ -29,21 +29,22 @@ struct Sample {
   }
 };
 
-inline void execute(const LoopProgram& p, pto_kernel code, const std::vector<BufferPtr>& buffers, const Sizes& sizes,
-                    int workers, std::string* error) {
+inline void execute(const LoopProgram& p, pto_kernel code, const std::vector<BufferPtr>& buffers,
+                    const Sizes& sizes, int workers, std::string* error) {
   std::vector<void*> pointers;
   for (const auto& b : buffers) pointers.push_back(b->data);
   std::vector<int64_t> values;
   for (Symbol s : p.sizes) values.push_back(sizes.at(s));
   const ScratchLayout scratch = scratch_layout(p);
   int32_t failed = 0;
-  run_parallel(workers, eval_size(scratch.shared_bytes, sizes), eval_size(scratch.private_bytes, sizes), &failed,
-               [&](pto_worker& w) { code(pointers.data(), values.data(), &w); });
+  run_parallel(workers, eval_size(scratch.shared_bytes, sizes), eval_size(scratch.private_bytes, sizes),
+               &failed, [&](pto_worker& w) { code(pointers.data(), values.data(), &w); });
   if (failed > 0) *error = p.messages[static_cast<size_t>(failed - 1)];
 }
 
 // The functions of programs, in their order. The programs may be replaced by those that are run.
-using Generate = std::function<std::vector<pto_kernel>(std::vector<LoopProgram>& programs, const Target& target)>;
+using Generate =
+    std::function<std::vector<pto_kernel>(std::vector<LoopProgram>& programs, const Target& target)>;
 
 inline void expect_code(const std::vector<Sample>& runs, const Target& target, const Generate& generate) {
   std::vector<LoopProgram> programs;
@@ -125,7 +126,8 @@ inline std::vector<Sample> template_samples(const Target& target) {
     const Kernel k = parse(text);
     for (int64_t n : {5, 17, 70}) {
       const Sizes sizes = sizes_of({{"N", n}});
-      runs.push_back({k, lower(k, Schedule{k.name}, target), sizes, std::string(text) + " N=" + std::to_string(n)});
+      runs.push_back(
+          {k, lower(k, Schedule{k.name}, target), sizes, std::string(text) + " N=" + std::to_string(n)});
     }
   }
   return runs;
@@ -157,7 +159,8 @@ inline std::vector<Sample> unusual_samples() {
       "alloc t: f32[2, 8] shared parallel i in 0 .. 8 { t[0, i] = y[i] + cast(f32, i) } barrier "
       "parallel i in 0 .. 8 { y[i] = t[0, 7 - i] }",
   };
-  const Kernel k = parse("kernel f[N](x: f32[4], k: i64[4]) -> (y: f32[8]) { axis i: 8 store y[i] = x[k[i // 2]] }");
+  const Kernel k =
+      parse("kernel f[N](x: f32[4], k: i64[4]) -> (y: f32[8]) { axis i: 8 store y[i] = x[k[i // 2]] }");
   std::vector<Sample> runs;
   for (const char* body : bodies)
     runs.push_back({k,
@@ -170,13 +173,16 @@ inline std::vector<Sample> unusual_samples() {
 // One lane of a vector of narrow elements: its neighbours stay what they were.
 inline std::vector<Sample> single_lane_samples() {
   std::vector<Sample> runs;
-  const std::pair<const char*, const char*> types[] = {{"i32", "i8"},  {"i32", "u16"}, {"i64", "i16"}, {"i64", "i32"},
-                                                       {"f32", "f16"}, {"f32", "bf16"}, {"f32", "i8"}};
+  const std::pair<const char*, const char*> types[] = {{"i32", "i8"},  {"i32", "u16"}, {"i64", "i16"},
+                                                       {"i64", "i32"}, {"f32", "f16"}, {"f32", "bf16"},
+                                                       {"f32", "i8"}};
   for (const auto& [from, to] : types)
     for (const char* lane : {"0", "3"}) {
       const std::string f = from, t = to;
-      const Kernel k = parse("kernel f[N](x: " + f + "[8]) -> (y: " + t + "[16]) { axis i: 16 store y[i] = cast(" + t + ", x[i % 8]) }");
-      const std::string body = "y[ramp(0, 1, 16)] = broadcast(cast(" + t + ", f32(3)), 16) y[ramp(4, 1, 8)] = cast(" + t +
+      const Kernel k = parse("kernel f[N](x: " + f + "[8]) -> (y: " + t +
+                             "[16]) { axis i: 16 store y[i] = cast(" + t + ", x[i % 8]) }");
+      const std::string body = "y[ramp(0, 1, 16)] = broadcast(cast(" + t +
+                               ", f32(3)), 16) y[ramp(4, 1, 8)] = cast(" + t +
                                ", x[ramp(0, 1, 8)]) if ramp(0, 1, 8) == broadcast(" + lane + ", 8)";
       runs.push_back({k, parse_loop_text("loop f[N](x: " + f + "[8], out y: " + t + "[16]) { " + body + " }"),
                       sizes_of({{"N", 8}}), body});
@@ -191,8 +197,8 @@ inline std::vector<Scalar> edges(DType type) {
   for (double x : {0.0, 1.0, 2.0, 3.0, 7.0, 60.0}) out.push_back(Scalar::from_double(type, x));
   if (is_float(type)) {
     constexpr double inf = std::numeric_limits<double>::infinity();
-    for (double x : {-0.0, -1.0, -2.5, 0.5, 1.5, 1e-3, 3.4e38, 5e-39, -1e10, 6.1e-5, 65519.0, 1e300, -inf, inf,
-                     inf - inf, 2147483648.0, -9.3e18, 127.6, 1.0 + 1.0 / 4096})
+    for (double x : {-0.0, -1.0, -2.5, 0.5, 1.5, 1e-3, 3.4e38, 5e-39, -1e10, 6.1e-5, 65519.0, 1e300, -inf,
+                     inf, inf - inf, 2147483648.0, -9.3e18, 127.6, 1.0 + 1.0 / 4096})
       out.push_back(Scalar::from_double(type, x));
     return out;
   }
@@ -214,9 +220,10 @@ inline std::vector<Sample> operation_samples() {
   std::vector<Sample> out;
   for (DType type : all_dtypes()) {
     std::vector<Cell> cells;
-    for (Op op : {Op::Add, Op::Sub, Op::Mul,   Op::FloorDiv, Op::Mod,   Op::Min,   Op::Max,  Op::Neg, Op::Abs,
-                  Op::And, Op::Or,  Op::Xor,   Op::Not,      Op::Shl,   Op::Shr,   Op::Eq,   Op::Ne,  Op::Lt,
-                  Op::Le,  Op::Div, Op::Floor, Op::Ceil,     Op::Trunc, Op::Round, Op::Sqrt, Op::Fma, Op::CopySign}) {
+    for (Op op :
+         {Op::Add, Op::Sub, Op::Mul,   Op::FloorDiv, Op::Mod,   Op::Min,   Op::Max,  Op::Neg, Op::Abs,
+          Op::And, Op::Or,  Op::Xor,   Op::Not,      Op::Shl,   Op::Shr,   Op::Eq,   Op::Ne,  Op::Lt,
+          Op::Le,  Op::Div, Op::Floor, Op::Ceil,     Op::Trunc, Op::Round, Op::Sqrt, Op::Fma, Op::CopySign}) {
       const OpInfo& o = info(op);
       if (o.cls == OpClass::bits ? is_float(type) : o.cls == OpClass::Float && !is_float(type)) continue;
       const bool shifts = op == Op::Shl || op == Op::Shr;
@@ -231,7 +238,8 @@ inline std::vector<Sample> operation_samples() {
     }
     for (DType to : all_dtypes())
       if (to != type)
-        cells.push_back({"to_" + std::string(name(to)), [to](const Expr& x, const Expr&) { return cast(to, x); }});
+        cells.push_back(
+            {"to_" + std::string(name(to)), [to](const Expr& x, const Expr&) { return cast(to, x); }});
 
     const std::vector<Scalar> values = edges(type);
     const auto n = static_cast<int64_t>(values.size());

@@ -18,7 +18,8 @@ struct Columns {
 const Columns kColumns[] = {
     {"square", "unroll c in 0 .. W { y[ramp(c * W, 1, W)] = x[ramp(c, n, W)] }", true},
     {"a stride that is known", "unroll c in 0 .. W { y[ramp(c * W, 1, W)] = x[ramp(c + 3, 37, W)] }", true},
-    {"upwards in memory", "unroll c in 0 .. W { y[ramp(c * W, 1, W)] = x[ramp((W - 1) * n + c, 0 - n, W)] }", true},
+    {"upwards in memory", "unroll c in 0 .. W { y[ramp(c * W, 1, W)] = x[ramp((W - 1) * n + c, 0 - n, W)] }",
+     true},
     {"from right to left", "unroll c in 0 .. W { y[ramp(c * W, 1, W)] = x[ramp(W - c, n, W)] }", false},
     {"two squares", "unroll c in 0 .. DOUBLE { y[ramp(c * W, 1, W)] = x[ramp(c + 1, n, W)] }", true},
     {"two squares below one another",
@@ -28,20 +29,24 @@ const Columns kColumns[] = {
     {"one too few", "unroll c in 0 .. LESS { y[ramp(c * W, 1, W)] = x[ramp(c, n, W)] }", false},
     {"a gap", "unroll c in 0 .. W { y[ramp(c * W, 1, W)] = x[ramp(c + c // 2, n, W)] }", false},
     {"in a loop",
-     "for i in 0 .. 2 { unroll c in 0 .. W { y[ramp((i * W + c) * W, 1, W)] = x[ramp(i * W * n + c, n, W)] } }", true},
+     "for i in 0 .. 2 { unroll c in 0 .. W { y[ramp((i * W + c) * W, 1, W)] = x[ramp(i * W * n + c, n, W)] } }",
+     true},
     {"where it is written",
      "alloc t: T[W * W] private"
      " for i in 0 .. W { t[ramp(i * W, 1, W)] = x[ramp(i * n, 1, W)] }"
      " unroll c in 0 .. W { t[ramp(c * W, 1, W)] = t[ramp(c, W, W)] }"
-     " for i in 0 .. W { y[ramp(i * W, 1, W)] = t[ramp(i * W, 1, W)] }", false},
+     " for i in 0 .. W { y[ramp(i * W, 1, W)] = t[ramp(i * W, 1, W)] }",
+     false},
     {"written between",
      "alloc t: T[W * W] private"
      " for i in 0 .. W { t[ramp(i * W, 1, W)] = x[ramp(i * n, 1, W)] }"
-     " unroll c in 0 .. W { y[ramp(c * W, 1, W)] = t[ramp(c, W, W)] t[c * W + W - 1] = x[c] }", false},
+     " unroll c in 0 .. W { y[ramp(c * W, 1, W)] = t[ramp(c, W, W)] t[c * W + W - 1] = x[c] }",
+     false},
 };
 
 std::string replace_all(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -59,8 +64,10 @@ LoopProgram program(const Columns& c, DType type, int lanes) {
 void fill(Buffer& b, bool output) {
   for (int64_t i = 0; i < b.elements(); i++) {
     const int64_t n = output ? -1 : i * 7 % 5003;
-    if (b.dtype == DType::F32) static_cast<float*>(b.data)[i] = static_cast<float>(n);
-    else static_cast<int64_t*>(b.data)[i] = n;
+    if (b.dtype == DType::F32)
+      static_cast<float*>(b.data)[i] = static_cast<float>(n);
+    else
+      static_cast<int64_t*>(b.data)[i] = n;
   }
 }
 

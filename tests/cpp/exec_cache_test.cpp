@@ -112,7 +112,8 @@ int run_small(const CompileOptions& options, int64_t compiled, int64_t hits) {
     const int64_t compiled_before = counters().kernels_compiled, hits_before = counters().disk_hits;
     const auto got = compile(graph, options)->run({bx});
     for (int64_t i = 0; i < want[0]->elements(); i++)
-      if (std::fabs(static_cast<float*>(got[0]->data)[i] - static_cast<float*>(want[0]->data)[i]) > 1e-5) return 2;
+      if (std::fabs(static_cast<float*>(got[0]->data)[i] - static_cast<float*>(want[0]->data)[i]) > 1e-5)
+        return 2;
     if (compiled >= 0 && counters().kernels_compiled - compiled_before != compiled) return 3;
     if (hits >= 0 && counters().disk_hits - hits_before != hits) return 4;
     return 0;
@@ -152,7 +153,8 @@ TEST_F(ExecCache, DamagedKernelsAreRebuilt) {
   const std::string good = contents(path);
   std::string bad = good;
   bad[bad.size() / 2] ^= 1;
-  for (const std::string& damaged : {bad, good.substr(0, good.size() / 2), std::string(), std::string(5000, 'x')}) {
+  for (const std::string& damaged :
+       {bad, good.substr(0, good.size() / 2), std::string(), std::string(5000, 'x')}) {
     write(path, damaged);
     EXPECT_EQ(status_of(start([&] { return run_small(options, 1, 0); })), 0);
     EXPECT_EQ(status_of(start([&] { return run_small(options, 0, 1); })), 0);

@@ -48,7 +48,8 @@ LoopProgram with_values(const LoopProgram& p, const Replace& f) {
 // The largest number below 2 for each constant 2: only its last bit is wrong.
 Expr smaller_two(const Expr& e) {
   return e.op() == Op::Const && e.type() == DType::F32 && e.value().to_double() == 2
-             ? Expr(Scalar::from_double(DType::F32, std::nextafterf(2.0F, 0.0F))) : e;
+             ? Expr(Scalar::from_double(DType::F32, std::nextafterf(2.0F, 0.0F)))
+             : e;
 }
 
 Expr min_for_max(const Expr& e) { return e.op() == Op::Max ? min(e.args()[0], e.args()[1]) : e; }
@@ -81,17 +82,18 @@ ComparedPasses with_graph_pass(const std::string& name, Graph (*run)(const Graph
 }
 
 struct Fault {
-  std::string where;                  // it is to be found there
-  std::string message;                // and the message says this
-  std::string begins;                 // the first word of the file's text
+  std::string where;  // it is to be found there
+  std::string message;  // and the message says this
+  std::string begins;  // the first word of the file's text
   ComparedPasses passes;
 };
 
 std::vector<Fault> faults() {
   std::vector<Fault> all;
-  all.push_back({"graph_passes/wrong", "output 0[0, 0] is", "graph",
-                 with_graph_pass("wrong", with_sums_for_products)});
-  all.push_back({"graph_passes/stray", "not in the list", "graph", with_graph_pass("stray", with_a_stray_input)});
+  all.push_back(
+      {"graph_passes/wrong", "output 0[0, 0] is", "graph", with_graph_pass("wrong", with_sums_for_products)});
+  all.push_back(
+      {"graph_passes/stray", "not in the list", "graph", with_graph_pass("stray", with_a_stray_input)});
 
   ComparedPasses formed;
   formed.build = [](const Graph& graph, const CompileOptions& options, Places* places) {
@@ -132,7 +134,9 @@ Graph example() {
   const Value x = input("x", {var("N"), 9}), w = input("w", {9, 5});
   return graph_of({x, w}, {call("maximum", {mul(matmul(x, w), 2.0), 0.0})[0]});
 }
-std::vector<BufferPtr> example_inputs() { return {filled(DType::F32, {7, 9}, 1), filled(DType::F32, {9, 5}, 2)}; }
+std::vector<BufferPtr> example_inputs() {
+  return {filled(DType::F32, {7, 9}, 1), filled(DType::F32, {9, 5}, 2)};
+}
 
 // --- tests --------------------------------------------------------------------------------------------------
 
@@ -158,8 +162,10 @@ TEST(ExecCompare, FaultsAreFoundInTheirPass) {
       Lexer in(text, "file");
       EXPECT_EQ(in.peek().text, fault.begins);
       // The text alone is right: what was put into the pass is not in it.
-      if (fault.begins == "graph") EXPECT_EQ(to_text(parse_graph(text)), to_text(graph));
-      else EXPECT_NO_THROW(verify(parse_kernel(in), "test"));
+      if (fault.begins == "graph")
+        EXPECT_EQ(to_text(parse_graph(text)), to_text(graph));
+      else
+        EXPECT_NO_THROW(verify(parse_kernel(in), "test"));
     } catch (const std::exception& e) {
       ADD_FAILURE() << "another error: " << e.what();
     }

@@ -31,7 +31,8 @@ TEST(ExecLine, MatrixProduct) {
   const Value x = input("x", {var("M"), var("K")}), w = input("w", {var("K"), 40});
   const Graph graph = graph_of({x, w}, {matmul(x, w)});
   for (int64_t m : {0, 1, 3, 50})
-    for (int64_t k : {1, 33}) expect_line(graph, {filled(DType::F32, {m, k}, 1), filled(DType::F32, {k, 40}, 2)}, 1e-5);
+    for (int64_t k : {1, 33})
+      expect_line(graph, {filled(DType::F32, {m, k}, 1), filled(DType::F32, {k, 40}, 2)}, 1e-5);
 }
 
 TEST(ExecLine, SoftmaxAndLayerNorm) {

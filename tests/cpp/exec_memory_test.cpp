@@ -12,14 +12,16 @@ Program random_program(std::mt19937& random, int steps) {
   Program p;
   p.sizes = {Symbol("N")};
   const auto add = [&](BufferKind kind) {
-    const Size size = random() % 2 ? Size(static_cast<int64_t>(random() % 300)) : var("N") * Expr(static_cast<int>(random() % 5));
+    const Size size = random() % 2 ? Size(static_cast<int64_t>(random() % 300))
+                                   : var("N") * Expr(static_cast<int>(random() % 5));
     p.buffers.push_back({Symbol("b" + std::to_string(p.buffers.size())), kind, DType::F32, {size}, nullptr});
     return static_cast<int>(p.buffers.size()) - 1;
   };
   p.inputs = {add(BufferKind::Input)};
   for (int s = 0; s < steps; s++) {
     Step step{.kind = StepKind::Launch};
-    for (uint32_t i = random() % 3; i > 0; i--) step.inputs.push_back(static_cast<int>(random() % p.buffers.size()));
+    for (uint32_t i = random() % 3; i > 0; i--)
+      step.inputs.push_back(static_cast<int>(random() % p.buffers.size()));
     for (uint32_t i = 1 + random() % 2; i > 0; i--)
       step.outputs.push_back(add(random() % 8 ? BufferKind::Temp : BufferKind::Output));
     p.steps.push_back(step);
@@ -58,7 +60,8 @@ TEST(ExecMemory, LiveBuffersNeverOverlap) {
       EXPECT_LE(plan.offsets[a] + bytes(a), plan.arena_bytes);
       for (size_t b = 0; b < a; b++) {
         if (plan.offsets[b] < 0 || lives[a].last < lives[b].first || lives[b].last < lives[a].first) continue;
-        EXPECT_TRUE(plan.offsets[a] + bytes(a) <= plan.offsets[b] || plan.offsets[b] + bytes(b) <= plan.offsets[a])
+        EXPECT_TRUE(plan.offsets[a] + bytes(a) <= plan.offsets[b] ||
+                    plan.offsets[b] + bytes(b) <= plan.offsets[a])
             << "buffers " << a << " and " << b;
       }
     }
@@ -69,10 +72,13 @@ TEST(ExecMemory, LiveBuffersNeverOverlap) {
 TEST(ExecMemory, AChainNeedsTwoPlaces) {
   Program p;
   for (int i = 0; i < 10; i++)
-    p.buffers.push_back({Symbol("b" + std::to_string(i)), i == 0   ? BufferKind::Input
-                                                          : i == 9 ? BufferKind::Output
-                                                                   : BufferKind::Temp,
-                         DType::F32, {1024}, nullptr});
+    p.buffers.push_back({Symbol("b" + std::to_string(i)),
+                         i == 0   ? BufferKind::Input
+                         : i == 9 ? BufferKind::Output
+                                  : BufferKind::Temp,
+                         DType::F32,
+                         {1024},
+                         nullptr});
   for (int i = 0; i < 9; i++) p.steps.push_back({.kind = StepKind::Copy, .inputs = {i}, .outputs = {i + 1}});
   const MemoryPlan plan = plan_memory(p, {});
   EXPECT_EQ(plan.arena_bytes, 2 * 4096);
@@ -82,7 +88,8 @@ TEST(ExecMemory, AChainNeedsTwoPlaces) {
 
 TEST(ExecMemory, SizesThatOverflowAreErrors) {
   const Value x = input("x", {var("B")});
-  const auto e = compile(graph_of({x}, {broadcast_to(reshape(x, {var("B"), 1}), {var("B"), var("B")})}), without_disk());
+  const auto e =
+      compile(graph_of({x}, {broadcast_to(reshape(x, {var("B"), 1}), {var("B"), var("B")})}), without_disk());
   EXPECT_NE(error_of([&] { e->memory({{Symbol("B"), int64_t{1} << 40}}); }).find("larger than any memory"),
             std::string::npos);
 }
@@ -94,13 +101,15 @@ TEST(ExecMemory, ProductsOfExtentsDoNotWrap) {
   EXPECT_EQ(bytes_of(DType::F64, {k40, k40}), INT64_MAX);
   EXPECT_EQ(bytes_of(DType::F64, {3, 5}), 120);
   EXPECT_EQ(make_buffer(DType::F32, {k40, k40, 0})->bytes(), 0);
-  EXPECT_NE(error_of([] { make_buffer(DType::F32, {k40, k40}); }).find("larger than any memory"), std::string::npos);
+  EXPECT_NE(error_of([] { make_buffer(DType::F32, {k40, k40}); }).find("larger than any memory"),
+            std::string::npos);
   Program p;
   p.sizes = {Symbol("B")};
   p.buffers = {{Symbol("x"), BufferKind::Input, DType::F32, {k40, k40, var("B")}, nullptr}};
   p.inputs = {0};
   EXPECT_EQ(plan_memory(p, {{Symbol("B"), 0}}).input_bytes, 0);
-  EXPECT_NE(error_of([&] { plan_memory(p, {{Symbol("B"), 1}}); }).find("larger than any memory"), std::string::npos);
+  EXPECT_NE(error_of([&] { plan_memory(p, {{Symbol("B"), 1}}); }).find("larger than any memory"),
+            std::string::npos);
 }
 
 // --- plans in the text ------------------------------------------------------------------------------------
@@ -151,9 +160,9 @@ TEST(ExecMemory, APlanIsTextThatHolds) {
   // Sizes without a plan get one by first fit.
   EXPECT_EQ(plan_memory(p, other).arena_bytes, 64 * ((17 * 32 + 63) / 64 + 2 * ((17 * 16 + 63) / 64)));
   // Places in another order, and an arena with a gap.
-  const Program moved = parse_program(replaced(replaced(replaced(kPlanned, "a: 256 bytes at 0", "a: 256 bytes at 1024"),
-                                                        "arena 1024", "arena 1280"),
-                                               "peak 1792", "peak 2048"));
+  const Program moved = parse_program(replaced(
+      replaced(replaced(kPlanned, "a: 256 bytes at 0", "a: 256 bytes at 1024"), "arena 1024", "arena 1280"),
+      "peak 1792", "peak 2048"));
   EXPECT_EQ(plan_memory(moved, given).offsets[1], 1024);
   for (const int64_t n : {16, 17}) {
     const auto x = filled(DType::F32, {n, 4}, 1);
@@ -181,7 +190,8 @@ TEST(ExecMemory, PlansThatCannotHoldAreRefused) {
   };
   for (const auto& [edit, message] : faults) {
     SCOPED_TRACE(message);
-    const std::string error = error_of([&, &edit = edit] { parse_program(replaced(kPlanned, edit.first, edit.second)); });
+    const std::string error =
+        error_of([&, &edit = edit] { parse_program(replaced(kPlanned, edit.first, edit.second)); });
     EXPECT_NE(error.find(message), error.npos) << error;
   }
 }

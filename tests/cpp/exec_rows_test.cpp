@@ -13,7 +13,9 @@
 namespace pto::testing {
 namespace {
 
-bool is_control(StepKind kind) { return kind == StepKind::Cond || kind == StepKind::While || kind == StepKind::Scan; }
+bool is_control(StepKind kind) {
+  return kind == StepKind::Cond || kind == StepKind::While || kind == StepKind::Scan;
+}
 
 // Steps that are not machine code: those of a program and of the programs nested in it.
 std::vector<std::string> foreign_steps(const Program& root, const Program& p) {
@@ -43,7 +45,8 @@ TEST(ExecRows, EveryRowRunsAsGeneratedCode) {
     // Kernels are machine code: its instructions can be read.
     if (!p.kernels.empty()) {
       const std::string code = compiled->text("asm");
-      for (const auto& [name, kernel] : p.kernels) EXPECT_NE(code.find(name.str() + ":\n"), code.npos) << code;
+      for (const auto& [name, kernel] : p.kernels)
+        EXPECT_NE(code.find(name.str() + ":\n"), code.npos) << code;
       rows.insert(c.graph.outputs[0].node->row()->name);
     } else {
       // Another name for its operand, or elements that are known.

@@ -25,7 +25,8 @@ std::vector<float> floats(const BufferPtr& b) {
 GraphAttr attr(Graph graph) { return std::make_shared<const Graph>(std::move(graph)); }
 
 // Compiled, its text parsed back, and both interpreters.
-void expect_all_ways(const Graph& graph, const std::vector<BufferPtr>& inputs, const std::vector<float>& want) {
+void expect_all_ways(const Graph& graph, const std::vector<BufferPtr>& inputs,
+                     const std::vector<float>& want) {
   const auto compiled = compile(graph, without_disk());
   verify(compiled->program(), "test");
   EXPECT_EQ(floats(interpret(graph, inputs)[0]), want);
@@ -45,10 +46,12 @@ TEST(ExecRun, InputsAreChecked) {
   const auto e = compile(graph_of({x, y}, {add(x, reshape(y, {var("B"), 1}))}), without_disk());
   const auto ok = filled(DType::F32, {3, 4}, 1), short_y = filled(DType::F32, {2}, 1);
   EXPECT_NE(error_of([&] { e->run({ok}); }).find("another number of inputs"), std::string::npos);
-  EXPECT_NE(error_of([&] { e->run({ok, short_y}); }).find("input y has another size of axis 0"), std::string::npos);
-  EXPECT_NE(error_of([&] { e->run({ok, ok}); }).find("input y has another rank"), std::string::npos);
-  EXPECT_NE(error_of([&] { e->run({filled(DType::I32, {3, 4}, 1), short_y}); }).find("input x has another type"),
+  EXPECT_NE(error_of([&] { e->run({ok, short_y}); }).find("input y has another size of axis 0"),
             std::string::npos);
+  EXPECT_NE(error_of([&] { e->run({ok, ok}); }).find("input y has another rank"), std::string::npos);
+  EXPECT_NE(
+      error_of([&] { e->run({filled(DType::I32, {3, 4}, 1), short_y}); }).find("input x has another type"),
+      std::string::npos);
   EXPECT_EQ(e->run({ok, filled(DType::F32, {3}, 1)})[0]->shape, (std::vector<int64_t>{3, 4}));
   EXPECT_NE(error_of([&] { e->run({ok, short_y}); }).find("input y"), std::string::npos);
 }
@@ -96,7 +99,8 @@ TEST(ExecRun, SizeClassesAreCountedPerProgram) {
   const auto e = compile(graph_of({x, w, v}, {matmul(matmul(x, w), v)}), without_disk());
   const int64_t before = counters().size_classes;
   for (const int64_t m : {100, 300, 3, 8, 200, 1, 65, 1})
-    e->run({filled(DType::F32, {m, 48}, 1), filled(DType::F32, {48, 70}, 1), filled(DType::F32, {70, 20}, 1)});
+    e->run(
+        {filled(DType::F32, {m, 48}, 1), filled(DType::F32, {48, 70}, 1), filled(DType::F32, {70, 20}, 1)});
   EXPECT_EQ(counters().size_classes - before, 3);   // many rows, some (8 at most), one
 }
 
@@ -182,7 +186,8 @@ TEST(ExecRun, Scan) {
       const auto want = interpret(graph, inputs);
       expect_equal_bits(e->run(inputs), want, "scan");
       expect_equal_bits(interpret(e->program(), inputs), want, "scan");
-      expect_equal_bits(Executable(parse_program(e->text("loop")), without_disk()).run(inputs), want, "scan's text");
+      expect_equal_bits(Executable(parse_program(e->text("loop")), without_disk()).run(inputs), want,
+                        "scan's text");
     }
 }
 
@@ -216,7 +221,8 @@ TEST(ExecRun, ManyThreadsAtOnce) {
   const auto e = compile(graph, without_disk());
   const auto bw = filled(DType::F32, {64, 64}, 9);
   std::vector<std::vector<BufferPtr>> want;
-  for (int64_t b = 1; b <= 5; b++) want.push_back(compile(graph, without_disk())->run({filled(DType::F32, {b * 40, 64}, 3), bw}));
+  for (int64_t b = 1; b <= 5; b++)
+    want.push_back(compile(graph, without_disk())->run({filled(DType::F32, {b * 40, 64}, 3), bw}));
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int t = 0; t < 6; t++)

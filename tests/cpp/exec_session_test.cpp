@@ -72,7 +72,8 @@ TEST(ExecSession, ThreadsShareValues) {
     std::vector<std::thread> threads;
     std::atomic<int> wrong{0};
     for (int t = 0; t < 4; t++)
-      threads.emplace_back([&, t] { wrong += first(add(y, static_cast<double>(t))) != round * round + 1 + t; });
+      threads.emplace_back(
+          [&, t] { wrong += first(add(y, static_cast<double>(t))) != round * round + 1 + t; });
     for (auto& t : threads) t.join();
     EXPECT_EQ(wrong, 0);
   }

@@ -6,7 +6,8 @@
 namespace pto::testing {
 namespace {
 
-constexpr const char* kCopy = "program main[B] {\n  input x: f32[B, 2]\n  output y: f32[2 * B]\n  copy (x) -> (y)\n}\n";
+constexpr const char* kCopy =
+    "program main[B] {\n  input x: f32[B, 2]\n  output y: f32[2 * B]\n  copy (x) -> (y)\n}\n";
 
 constexpr const char* kCond =
     "program main {\n  input p: bool[]\n  input x: f32[4]\n  output y: f32[2, 2]\n  cond(p, x) -> (y) {\n"
@@ -45,12 +46,14 @@ TEST(ExecVerify, TextsThatDoNotFitAreRefused) {
            {kCopy, "main[B]", "main", "the size B is not among those of program \"main\""},
            {kCond, "b: f32[4]", "b: f32[5]", "a: f32[4] is taken as f32[5]"},
            {kCond, "y: f32[2, 2]", "y: f32[1]", "y: f32[1] is taken as f32[4]"},
-           {kCond, "a: f32[4]\n      output b: f32[4]", "a: f32[3]\n      output b: f32[3]", "x: f32[4] is taken as f32[3]"},
+           {kCond, "a: f32[4]\n      output b: f32[4]", "a: f32[3]\n      output b: f32[3]",
+            "x: f32[4] is taken as f32[3]"},
            {kCond, "p: bool[]", "p: bool[2]", "p: bool[2] is taken as bool[]"},
            {kCond, "      copy (a)", "      guard 1 == 2\n      copy (a)", "guards of its own"},
            {kCond, "output d: f32[4]", "output d: f32[Q]", "the size Q is not among those"},
            {kWhile, "y: f32[4]", "y: f32[2]", "y: f32[2] is taken as f32[4]"},
-           {kWhile, "q: bool[]\n      output r: bool[]", "q: bool[1]\n      output r: bool[2]", "q: bool[1] is taken as bool[2]"},
+           {kWhile, "q: bool[]\n      output r: bool[]", "q: bool[1]\n      output r: bool[2]",
+            "q: bool[1] is taken as bool[2]"},
            {kWhile, "bool[]\n      copy", "i8[]\n      copy", "q: bool[] is taken as i8[]"},
            {kWhile, "copy (q) -> (r)", "copy (a) -> (r)", "a: f32[4] is taken as bool[]"},
            {kScan, "length = N", "length = N + 1", "xs: f32[N, 3] is taken as f32[N + 1, 3]"},
@@ -60,7 +63,8 @@ TEST(ExecVerify, TextsThatDoNotFitAreRefused) {
            {kScan, "ys: f32[N, 3]", "ys: f16[N, 3]", "ys: f16[N, 3] is taken as f32[N, 3]"},
            {kScan, "sequences = 1", "sequences = 9223372036854775807", "other carries and sequences"},
            {kForeign, "sizes = [4]", "sizes = [5]", "y: f32[4] is taken as f32[5]"},
-           {kForeign, "dtypes = [f32], ranks = [1]", "dtypes = [f32, f32], ranks = [1, 0]", "gives other results"},
+           {kForeign, "dtypes = [f32], ranks = [1]", "dtypes = [f32, f32], ranks = [1, 0]",
+            "gives other results"},
            {kForeign, "ranks = [1]", "ranks = [2]", "malformed result types"},
            {kForeign, "y: f32[4]", "y: f32[2, 2]", "y is a foreign call's result of another rank"},
            {kLaunch, "N = C", "N = 2 * C", ""},
@@ -108,7 +112,8 @@ TEST(ExecVerify, GuardsStandOutside) {
   const auto flag = make_buffer(DType::Bool, {});
   *static_cast<uint8_t*>(flag->data) = 1;
   EXPECT_EQ(e->run({flag, filled(DType::F32, {2}, 1)})[0]->shape[0], 2);
-  EXPECT_NE(error_of([&] { e->run({flag, filled(DType::F32, {3}, 1)}); }).find("B % 2 == 0"), std::string::npos);
+  EXPECT_NE(error_of([&] { e->run({flag, filled(DType::F32, {3}, 1)}); }).find("B % 2 == 0"),
+            std::string::npos);
 }
 
 // How much a loop program computes is not known: all workers take part.
@@ -132,13 +137,21 @@ TEST(ExecVerify, LaunchesAreOfKernels) {
     e.run(inputs);
     return counters().launches - before;
   };
-  const auto x = filled(DType::F32, {4}, 1), xs = filled(DType::F32, {3, 2}, 1), c = filled(DType::F32, {4}, 1);
-  EXPECT_EQ(launches("program main {\n  input x: f32[4]\n  temp t: f32[4]\n  output y: f32[4]\n  output z: f32[4]\n"
-                     "  launch k(x) -> (t)\n  launch k(t) -> (y)\n  copy (x) -> (z)\n}\n" + kernel, {x}), 2);
+  const auto x = filled(DType::F32, {4}, 1), xs = filled(DType::F32, {3, 2}, 1),
+             c = filled(DType::F32, {4}, 1);
+  EXPECT_EQ(
+      launches("program main {\n  input x: f32[4]\n  temp t: f32[4]\n  output y: f32[4]\n  output z: f32[4]\n"
+               "  launch k(x) -> (t)\n  launch k(t) -> (y)\n  copy (x) -> (z)\n}\n" +
+                   kernel,
+               {x}),
+      2);
   EXPECT_EQ(launches("program main {\n  input c: f32[4]\n  input xs: f32[3, 2]\n  output y: f32[4]\n"
                      "  scan[carries = 1, sequences = 1, length = 3](c, xs) -> (y) {\n    program body {\n"
                      "      input a: f32[4]\n      input b: f32[2]\n      output d: f32[4]\n"
-                     "      launch k(a) -> (d)\n    }\n  }\n}\n" + kernel, {c, xs}), 3);
+                     "      launch k(a) -> (d)\n    }\n  }\n}\n" +
+                         kernel,
+                     {c, xs}),
+            3);
 }
 
 TEST(ExecVerify, AnyNameOfAProgramParsesBack) {

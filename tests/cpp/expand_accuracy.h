@@ -53,9 +53,12 @@ inline const std::vector<Function>& functions() {
 }
 
 template <class T>
-constexpr DType kTypeOf = std::is_same_v<T, float> ? DType::F32 : std::is_same_v<T, double> ? DType::F64 : DType::F16;
+constexpr DType kTypeOf = std::is_same_v<T, float>    ? DType::F32
+                          : std::is_same_v<T, double> ? DType::F64
+                                                      : DType::F16;
 template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
+using BitsOf =
+    std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
 
 template <class T>
 T from_bits(uint64_t bits) {
@@ -122,7 +125,9 @@ inline int exponent_of(long double x) {
   std::frexp(x, &exponent);
   return exponent;
 }
-inline double scaled(double x, int exponent) { return x * from_bits<double>(static_cast<uint64_t>(exponent + 1023) << 52); }
+inline double scaled(double x, int exponent) {
+  return x * from_bits<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+}
 inline long double scaled(long double x, int exponent) { return std::ldexp(x, exponent); }
 
 // How far `got` is from `want`, in units of the last place that a T has at `want`. An infinity stands where
@@ -136,7 +141,8 @@ double distance(T got, Wide want) {
   if (std::signbit(got) != std::signbit(want)) return kWrong;
   if (std::isinf(want) || want == 0) return static_cast<Wide>(got) == want ? 0 : kWrong;
   const Wide beyond = scaled(Wide(1), Limits::max_exponent);
-  const Wide a = std::min(std::abs(want), beyond), b = std::isinf(got) ? beyond : std::abs(static_cast<Wide>(got));
+  const Wide a = std::min(std::abs(want), beyond),
+             b = std::isinf(got) ? beyond : std::abs(static_cast<Wide>(got));
   const int exponent = std::min(std::max(exponent_of(a), Limits::min_exponent), Limits::max_exponent);
   return static_cast<double>(scaled(std::abs(a - b), Limits::digits - exponent));
 }

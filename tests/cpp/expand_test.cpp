@@ -15,16 +15,18 @@ using WiderOf = std::conditional_t<std::is_same_v<T, float>, double, long double
 
 template <class T>
 WiderOf<T> reference(const Function& f, T x) {
-  if constexpr (std::is_same_v<T, float>) return f.of_double(x);
-  else return f.of_long(x);
+  if constexpr (std::is_same_v<T, float>)
+    return f.of_double(x);
+  else
+    return f.of_long(x);
 }
 
 template <class T>
 std::vector<T> special_values() {
   using L = std::numeric_limits<T>;
   std::vector<T> out;
-  for (T x : {T(0), L::denorm_min(), L::min() / 2, L::min(), T(0.25), T(0.5), T(1), T(1.5), T(2), T(3), T(4), T(100),
-              std::ldexp(T(1), L::digits - 1), std::ldexp(T(1), L::digits), L::max(), L::infinity()})
+  for (T x : {T(0), L::denorm_min(), L::min() / 2, L::min(), T(0.25), T(0.5), T(1), T(1.5), T(2), T(3), T(4),
+              T(100), std::ldexp(T(1), L::digits - 1), std::ldexp(T(1), L::digits), L::max(), L::infinity()})
     for (T sign : {T(1), T(-1)}) out.push_back(sign * x);
   for (T x : {T(1), T(-1)})
     for (T towards : {T(0), 2 * x}) out.push_back(std::nextafter(x, towards));
@@ -48,10 +50,54 @@ std::vector<T> sample() {
     for (uint64_t at : {uint64_t{0}, uint64_t{1}, mask - 1, mask}) out.push_back(from_bits<T>(first | at));
   }
   const double pi = 3.141592653589793, ln2 = 0.6931471805599453;
-  for (double c : {0.25, 0.41421356237309503, 0.5, 0.6, 1 / std::sqrt(2.0), 1.0, std::sqrt(2.0), 2.0, 2.414213562373095,
-                   3.92, 4.0, 5.92, 9.0, 10.0, 10.5, 20.0, 26.54, 27.5, 30.0, 60.0, 87.33, 88.72, 89.4, 90.0, 102.0,
-                   103.97, 105.0, 126.0, 128.0, 149.0, 151.0, 708.4, 709.78, 710.47, 711.0, 745.13, 747.0, 1022.0,
-                   1024.0, 1074.0, 1076.0, pi / 4, pi / 2, pi, ln2 / 2, ln2, 3 * ln2 / 2, 1 - 1 / std::sqrt(2.0)})
+  for (double c : {0.25,
+                   0.41421356237309503,
+                   0.5,
+                   0.6,
+                   1 / std::sqrt(2.0),
+                   1.0,
+                   std::sqrt(2.0),
+                   2.0,
+                   2.414213562373095,
+                   3.92,
+                   4.0,
+                   5.92,
+                   9.0,
+                   10.0,
+                   10.5,
+                   20.0,
+                   26.54,
+                   27.5,
+                   30.0,
+                   60.0,
+                   87.33,
+                   88.72,
+                   89.4,
+                   90.0,
+                   102.0,
+                   103.97,
+                   105.0,
+                   126.0,
+                   128.0,
+                   149.0,
+                   151.0,
+                   708.4,
+                   709.78,
+                   710.47,
+                   711.0,
+                   745.13,
+                   747.0,
+                   1022.0,
+                   1024.0,
+                   1074.0,
+                   1076.0,
+                   pi / 4,
+                   pi / 2,
+                   pi,
+                   ln2 / 2,
+                   ln2,
+                   3 * ln2 / 2,
+                   1 - 1 / std::sqrt(2.0)})
     for (double sign : {1.0, -1.0}) {
       T up = static_cast<T>(sign * c), down = up;
       for (int i = 0; i < 40; i++) {
@@ -59,7 +105,8 @@ std::vector<T> sample() {
         out.push_back(down = std::nextafter(down, -L::infinity()));
       }
       for (int i = 0; i < 200; i++)
-        out.push_back(static_cast<T>(sign * c * (1 + 1e-3 * static_cast<double>(random.between(-1000, 1000)) / 1000)));
+        out.push_back(
+            static_cast<T>(sign * c * (1 + 1e-3 * static_cast<double>(random.between(-1000, 1000)) / 1000)));
     }
   for (double range : {1.0, 5.0, 30.0, 110.0, 760.0, 1100.0, 1e5, 1e9})
     for (int i = 0; i < 8000; i++)
@@ -67,7 +114,8 @@ std::vector<T> sample() {
   for (int i = 0; i < 20000; i++)   // next to multiples of pi/2, where sines and cosines vanish
     out.push_back(static_cast<T>(pi / 2 * static_cast<double>(random.bits() >> random.between(30, 62))));
   // The nearest that numbers of each type come to such a multiple.
-  for (double x : {0x1.6ac5b262ca1ffp+849, 0x1.f37fbbb97dba6p+12, 0x1.f9cbep+94, 16367173 * 0x1p72, 0x1.1ed6ap+59})
+  for (double x :
+       {0x1.6ac5b262ca1ffp+849, 0x1.f37fbbb97dba6p+12, 0x1.f9cbep+94, 16367173 * 0x1p72, 0x1.1ed6ap+59})
     out.push_back(static_cast<T>(x));
   return out;
 }
@@ -109,7 +157,8 @@ TEST_P(Accuracy, OfHalves) {
     for (size_t i = 0; i < x.size(); i++) {
       const Scalar got{type, y[i]}, want = Scalar::from_double(type, in_f32[i]);
       const bool same = std::isnan(want.to_double()) ? std::isnan(got.to_double()) : got == want;
-      if (!same && wrong++ == 0) ADD_FAILURE() << f.name() << " of " << wide[i] << ": " << got.str() << " for " << want.str();
+      if (!same && wrong++ == 0)
+        ADD_FAILURE() << f.name() << " of " << wide[i] << ": " << got.str() << " for " << want.str();
     }
     EXPECT_EQ(wrong, 0) << pto::name(type);
   }
@@ -124,7 +173,7 @@ TEST_P(Accuracy, OfSpecialValues) {
     for (size_t i = 0; i < x.size(); i++) {
       const auto want = reference(f, x[i]);
       const T rounded = static_cast<T>(want);
-      if (rounded != want && !std::isnan(want)) continue;   // its distance is measured elsewhere
+      if (rounded != want && !std::isnan(want)) continue;  // its distance is measured elsewhere
       EXPECT_EQ(distance(y[i], want), 0) << f.name() << " of " << x[i] << ": " << y[i] << " for " << rounded;
     }
   };
@@ -138,14 +187,18 @@ TEST_P(Accuracy, DoesNotDependOnTheTarget) {
   const auto expect = [&]<class T>(T) {
     const auto x = sample<T>();
     const auto want = Compiled(f.op, kTypeOf<T>, make_target("sse"))(x);
-    const auto same = [](T a, T b) { return std::isnan(a) ? std::isnan(b) : std::bit_cast<BitsOf<T>>(a) == std::bit_cast<BitsOf<T>>(b); };
+    const auto same = [](T a, T b) {
+      return std::isnan(a) ? std::isnan(b) : std::bit_cast<BitsOf<T>>(a) == std::bit_cast<BitsOf<T>>(b);
+    };
     const auto got = Compiled(f.op, kTypeOf<T>, host_target())(x);
     for (size_t i = 0; i < x.size(); i++)
-      ASSERT_TRUE(same(got[i], want[i])) << f.name() << " of " << x[i] << ": " << got[i] << ", and " << want[i] << " in 16 bytes";
+      ASSERT_TRUE(same(got[i], want[i]))
+          << f.name() << " of " << x[i] << ": " << got[i] << ", and " << want[i] << " in 16 bytes";
     for (size_t i = 0; i < x.size(); i += 97) {
       const Scalar arg = Scalar::from_double(kTypeOf<T>, x[i]);
       const auto slow = static_cast<T>(eval_op(f.op, &arg, MathMode::Expanded).to_double());
-      ASSERT_TRUE(same(got[i], slow)) << f.name() << " of " << x[i] << ": " << got[i] << ", interpreted " << slow;
+      ASSERT_TRUE(same(got[i], slow))
+          << f.name() << " of " << x[i] << ": " << got[i] << ", interpreted " << slow;
     }
   };
   expect(0.0f);
@@ -198,10 +251,10 @@ TYPED_TEST(OfTwo, Pow) {
   Random random(5);
   Pairs<T> p;
   const auto unit = [&] { return static_cast<double>(random.bits() >> 11) * 0x1p-52 - 1; };
-  for (int i = 0; i < 100000; i++) {   // results of every exponent
+  for (int i = 0; i < 100000; i++) {  // results of every exponent
     const double x = std::exp2(unit() * (random.chance(50) ? top : 1)), y = unit() * top / std::log2(x);
     p.add(x, y);
-    const double whole = std::round(y);   // of negative numbers too
+    const double whole = std::round(y);  // of negative numbers too
     p.add(-x, whole);
   }
   for (int i = 0; i < 20000; i++) p.add(1 + unit() * 1e-4, unit() * 1e6);
@@ -216,7 +269,8 @@ TYPED_TEST(OfTwo, Atan2) {
   Random random(6);
   Pairs<T> p;
   const auto any = [&](int64_t range) {
-    const double x = std::ldexp(1 + static_cast<double>(random.bits() >> 12) * 0x1p-52, static_cast<int>(random.between(-range, range)));
+    const double x = std::ldexp(1 + static_cast<double>(random.bits() >> 12) * 0x1p-52,
+                                static_cast<int>(random.between(-range, range)));
     return random.chance(50) ? x : -x;
   };
   for (int i = 0; i < 50000; i++) {

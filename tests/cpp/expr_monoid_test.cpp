@@ -76,8 +76,9 @@ TEST(Monoid, Laws) {
       ASSERT_TRUE(same(combine(m, identity(m), a), a)) << m.name << " " << name(m.types[0]) << " " << text(a);
       ASSERT_TRUE(same(combine(m, a, identity(m)), a)) << m.name << " " << name(m.types[0]) << " " << text(a);
       const Tuple left = combine(m, combine(m, a, b), c), right = combine(m, a, combine(m, b, c));
-      ASSERT_TRUE(same(left, right)) << m.name << " " << name(m.types[0]) << ": " << text(a) << "| " << text(b)
-                                     << "| " << text(c) << "-> " << text(left) << "or " << text(right);
+      ASSERT_TRUE(same(left, right)) << m.name << " " << name(m.types[0]) << ": " << text(a) << "| "
+                                     << text(b) << "| " << text(c) << "-> " << text(left) << "or "
+                                     << text(right);
     }
   }
 }
@@ -89,8 +90,9 @@ TEST(Monoid, ExtremesTakeTheFirstPositionInAnyOrder) {
     Tuple acc = identity(m);
     for (size_t i = 0; i < values.size(); i++) {
       const size_t at = backwards ? values.size() - 1 - i : i;
-      acc = combine(m, acc, {Scalar::from_double(DType::F32, values[at]),
-                             Scalar::from_int(DType::I64, static_cast<int64_t>(at))});
+      acc = combine(m, acc,
+                    {Scalar::from_double(DType::F32, values[at]),
+                     Scalar::from_int(DType::I64, static_cast<int64_t>(at))});
     }
     return acc[1].to_int();
   };
@@ -138,7 +140,8 @@ TEST(Monoid, WelfordFollowsTheDefinition) {
 TEST(Monoid, NamesAndText) {
   EXPECT_EQ(to_text(make_monoid("max", DType::F32)), "max");
   const Expr a = component('a', 0, DType::F32), b = component('b', 0, DType::F32);
-  EXPECT_EQ(to_text(Monoid{"", {DType::F32}, {constant(DType::F32, 0)}, {a + b * b}}), "{f32(0) | a0 + b0 * b0}");
+  EXPECT_EQ(to_text(Monoid{"", {DType::F32}, {constant(DType::F32, 0)}, {a + b * b}}),
+            "{f32(0) | a0 + b0 * b0}");
   EXPECT_THROW(make_monoid("median", DType::F32), InternalError);
   EXPECT_THROW(make_monoid("and", DType::F32), InternalError);
   EXPECT_THROW(make_monoid("welford", DType::I32), InternalError);

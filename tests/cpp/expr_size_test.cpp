@@ -110,7 +110,8 @@ TEST(Simplify, KeepsValuesAndIsIdempotent) {
     for (const auto& p : points(r)) {
       const int64_t want = eval_scalar(e, p.env()).to_int();
       ASSERT_EQ(eval_size(s, p.sizes), want) << to_text(e) << " -> " << to_text(s);
-      ASSERT_TRUE(b.lo <= want && want <= b.hi) << to_text(s) << ": " << want << " in " << b.lo << ", " << b.hi;
+      ASSERT_TRUE(b.lo <= want && want <= b.hi)
+          << to_text(s) << ": " << want << " in " << b.lo << ", " << b.hi;
       ASSERT_TRUE(before.lo <= want && want <= before.hi) << to_text(e);
     }
   }
@@ -126,8 +127,12 @@ TEST(Proofs, AreSound) {
     equal += same == true, differ += same == false, less += below == true, not_less += below == false;
     for (const auto& p : points(r)) {
       const int64_t u = eval_size(x, p.sizes), v = eval_size(y, p.sizes);
-      if (same) { ASSERT_EQ(*same, u == v) << to_text(x) << " and " << to_text(y); }
-      if (below) { ASSERT_EQ(*below, u < v) << to_text(x) << " and " << to_text(y); }
+      if (same) {
+        ASSERT_EQ(*same, u == v) << to_text(x) << " and " << to_text(y);
+      }
+      if (below) {
+        ASSERT_EQ(*below, u < v) << to_text(x) << " and " << to_text(y);
+      }
     }
   }
   EXPECT_GT(std::min({equal, differ, less, not_less}), 50);

@@ -17,7 +17,8 @@ inline std::vector<std::pair<std::string, std::string>> arguments(const std::str
   bool quoted = false;
   auto end = [&] {
     const size_t from = part.find_first_not_of(' '), equals = part.find('=');
-    if (from != std::string::npos) all.emplace_back(part.substr(from, equals - from), part.substr(equals + 1));
+    if (from != std::string::npos)
+      all.emplace_back(part.substr(from, equals - from), part.substr(equals + 1));
     part.clear();
   };
   for (const char c : text) {
@@ -121,11 +122,16 @@ class FunctionCase {
     std::vector<double> values;
     for (int64_t i = 0; i < count; i++) {
       double v = static_cast<double>((i * 7 + count_ * 3) % 11);
-      if (domain == "unit" || domain == "probability") v = is_float(type) ? (v + 0.5) / 12 : std::fmod(v, 2);
-      else if (domain.starts_with("index")) v = least_ >= 2 ? std::fmod(v, 2) : 0;
-      else if (domain == "bool" || type == DType::Bool) v = std::fmod(v, 2);
-      else if (domain == "nonzero" || domain == "positive" || domain == "digits") v += domain != "digits";
-      else if (is_float(type)) v -= 5.25;
+      if (domain == "unit" || domain == "probability")
+        v = is_float(type) ? (v + 0.5) / 12 : std::fmod(v, 2);
+      else if (domain.starts_with("index"))
+        v = least_ >= 2 ? std::fmod(v, 2) : 0;
+      else if (domain == "bool" || type == DType::Bool)
+        v = std::fmod(v, 2);
+      else if (domain == "nonzero" || domain == "positive" || domain == "digits")
+        v += domain != "digits";
+      else if (is_float(type))
+        v -= 5.25;
       values.push_back(v);
     }
     return inputs.input(type, shape, values);

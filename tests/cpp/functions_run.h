@@ -13,10 +13,11 @@ class FunctionRun {
   Value input(DType type, std::vector<int64_t> shape, const std::vector<double>& values) {
     const auto buffer = make_buffer(type, shape);
     for (size_t i = 0; i < values.size(); i++)
-      Elements(buffer).set(static_cast<int64_t>(i), is_float(type)
-                                                         ? Scalar::from_double(type, values[i])
-                                                         : Scalar::from_int(type, static_cast<int64_t>(values[i])));
-    const Value v = make_input("x" + std::to_string(graph_.inputs.size()), {type, {shape.begin(), shape.end()}});
+      Elements(buffer).set(static_cast<int64_t>(i),
+                           is_float(type) ? Scalar::from_double(type, values[i])
+                                          : Scalar::from_int(type, static_cast<int64_t>(values[i])));
+    const Value v =
+        make_input("x" + std::to_string(graph_.inputs.size()), {type, {shape.begin(), shape.end()}});
     graph_.inputs.push_back(v.node);
     buffers_.push_back(buffer);
     return v;

@@ -47,7 +47,8 @@ TEST(FunctionsTable, Binding) {
   EXPECT_NE(error_of([&] { call("sum", {}); }).find("argument x is missing"), std::string::npos);
   EXPECT_NE(error_of([&] { call("sum", {x}, {{"axes", int64_t{0}}}); }).find("there is no parameter axes"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { call("sum", {x}, {{"x", x}}); }).find("argument x is given twice"), std::string::npos);
+  EXPECT_NE(error_of([&] { call("sum", {x}, {{"x", x}}); }).find("argument x is given twice"),
+            std::string::npos);
   EXPECT_NE(error_of([&] { call("relu", {x, x}); }).find("too many arguments"), std::string::npos);
   EXPECT_NE(error_of([&] { call("sum", {x, std::string("0")}); }).find("argument axis has the wrong type"),
             std::string::npos);

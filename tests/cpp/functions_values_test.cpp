@@ -65,11 +65,14 @@ TEST(FunctionsHalf, AccumulateWide) {
   FunctionRun run;
   expect_near(run("mean", {run.input(DType::F16, {3}, {40000, 40000, 40000})}), {40000}, 0);
   expect_near(run("sum", {run.input(DType::F16, {4096}, Doubles(4096, 1))}), {4096}, 0);
-  expect_near(run("cumsum", {run.input(DType::BF16, {512}, Doubles(512, 1)), int64_t{0}}), [] {
-    Doubles ramp;
-    for (int i = 1; i <= 512; i++) ramp.push_back(Scalar::from_double(DType::BF16, i).to_double());
-    return ramp;
-  }(), 0);
+  expect_near(
+      run("cumsum", {run.input(DType::BF16, {512}, Doubles(512, 1)), int64_t{0}}),
+      [] {
+        Doubles ramp;
+        for (int i = 1; i <= 512; i++) ramp.push_back(Scalar::from_double(DType::BF16, i).to_double());
+        return ramp;
+      }(),
+      0);
   const Value index = run.i64({4096}, Doubles(4096, 0));
   const Value ones = run.input(DType::F16, {4096}, Doubles(4096, 1));
   expect_near(run("scatter_add", {run.input(DType::F16, {1}, {0}), int64_t{0}, index, ones}), {4096}, 0);
@@ -133,7 +136,9 @@ TEST(FunctionsIndexing, NegativeAndOutOfRange) {
     const Value index = run.i64({1}, {bad});
     const std::string message = error_of([&] { run("take", {x, index, int64_t{0}}); });
     EXPECT_NE(message.find("out of range for axis 0 of size 3"), std::string::npos) << message;
-    EXPECT_NE(error_of([&] { run("scatter", {x, int64_t{0}, run.i64({1, 2}, {bad, bad}), 1.0}); }).find("out of range"),
+    EXPECT_NE(error_of([&] {
+                run("scatter", {x, int64_t{0}, run.i64({1, 2}, {bad, bad}), 1.0});
+              }).find("out of range"),
               std::string::npos);
   }
   const Value empty = run.f32({0, 2}, {});
@@ -171,7 +176,8 @@ TEST(FunctionsRandom, KnownAnswers) {
 TEST(FunctionsRandom, SlicesOfOneStream) {
   FunctionRun run;
   const Value key = run.input(DType::U64, {}, {12345}), offset = run.input(DType::U64, {}, {7});
-  const Doubles longer = run("uniform", {int64_t{10}, key, offset}), shorter = run("uniform", {int64_t{4}, key, offset});
+  const Doubles longer = run("uniform", {int64_t{10}, key, offset}),
+                shorter = run("uniform", {int64_t{4}, key, offset});
   EXPECT_EQ(Doubles(longer.begin(), longer.begin() + 4), shorter);
   for (const double u : longer) EXPECT_TRUE(u >= 0 && u < 1);
   const Value next = run.input(DType::U64, {}, {8});

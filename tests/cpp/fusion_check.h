@@ -86,8 +86,8 @@ inline ByKernels run_kernels(const Graph& graph, const std::vector<BufferPtr>& i
   return out;
 }
 
-inline void expect_same_results(const std::vector<BufferPtr>& got, const std::vector<BufferPtr>& want, double tolerance,
-                                const std::string& what) {
+inline void expect_same_results(const std::vector<BufferPtr>& got, const std::vector<BufferPtr>& want,
+                                double tolerance, const std::string& what) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < got.size(); i++) {
     ASSERT_EQ(got[i]->shape, want[i]->shape);

@@ -13,9 +13,9 @@ Value tensor(DType type, Shape shape = {Size(2)}) { return make_input("x", {type
 
 TEST(BuilderTypes, Promotion) {
   const std::tuple<DType, DType, const char*> cases[] = {
-      {DType::F32, DType::I64, "f32"},  {DType::F16, DType::I64, "f16"},  {DType::F16, DType::BF16, "f32"},
-      {DType::I32, DType::I64, "i64"},  {DType::U8, DType::I8, "i16"},    {DType::U32, DType::I32, "i64"},
-      {DType::Bool, DType::U8, "u8"},   {DType::F32, DType::F64, "f64"},  {DType::Bool, DType::Bool, "bool"},
+      {DType::F32, DType::I64, "f32"},  {DType::F16, DType::I64, "f16"}, {DType::F16, DType::BF16, "f32"},
+      {DType::I32, DType::I64, "i64"},  {DType::U8, DType::I8, "i16"},   {DType::U32, DType::I32, "i64"},
+      {DType::Bool, DType::U8, "u8"},   {DType::F32, DType::F64, "f64"}, {DType::Bool, DType::Bool, "bool"},
       {DType::U16, DType::BF16, "bf16"}};
   for (const auto& [a, b, expected] : cases) {
     EXPECT_EQ(name(add(tensor(a), tensor(b)).dtype()), expected) << name(a) << " " << name(b);
@@ -23,7 +23,8 @@ TEST(BuilderTypes, Promotion) {
   }
   EXPECT_EQ(div(tensor(DType::I64), tensor(DType::I32)).dtype(), DType::F32);
   EXPECT_EQ(elementwise("exp", {tensor(DType::Bool)}).dtype(), DType::F32);
-  EXPECT_NE(error_of([] { add(tensor(DType::U64), tensor(DType::I8)); }).find("do not promote"), std::string::npos);
+  EXPECT_NE(error_of([] { add(tensor(DType::U64), tensor(DType::I8)); }).find("do not promote"),
+            std::string::npos);
 }
 
 TEST(BuilderTypes, SizesAreCastToAnyType) {
@@ -38,10 +39,12 @@ TEST(BuilderTypes, SizesAreCastToAnyType) {
 TEST(BuilderTypes, ScalarsAreWeak) {
   const Expr number = bitcast(DType::F64, var("s")), integer = var("n"), flag = var("n") < Size(3);
   const std::tuple<DType, Operand, DType> cases[] = {
-      {DType::F16, 3.1, DType::F16},     {DType::I8, int64_t{3}, DType::I8},   {DType::I8, 2.5, DType::F32},
-      {DType::Bool, int64_t{1}, DType::I64}, {DType::Bool, true, DType::Bool}, {DType::BF16, int64_t{1}, DType::BF16},
-      {DType::F16, number, DType::F16},  {DType::I32, number, DType::F32},     {DType::F64, number, DType::F64},
-      {DType::I16, integer, DType::I16}, {DType::Bool, integer, DType::I64},   {DType::U8, true, DType::U8},
+      {DType::F16, 3.1, DType::F16},      {DType::I8, int64_t{3}, DType::I8},
+      {DType::I8, 2.5, DType::F32},       {DType::Bool, int64_t{1}, DType::I64},
+      {DType::Bool, true, DType::Bool},   {DType::BF16, int64_t{1}, DType::BF16},
+      {DType::F16, number, DType::F16},   {DType::I32, number, DType::F32},
+      {DType::F64, number, DType::F64},   {DType::I16, integer, DType::I16},
+      {DType::Bool, integer, DType::I64}, {DType::U8, true, DType::U8},
       {DType::F32, flag, DType::F32}};
   for (const auto& [type, scalar, expected] : cases) {
     EXPECT_EQ(add(tensor(type), scalar).dtype(), expected) << name(type) << " " << name(expected);
@@ -69,7 +72,8 @@ TEST(BuilderTypes, IntegersMustFit) {
 
 TEST(BuilderValues, RunTimeNumbers) {
   const Value x = make_input("x", {DType::F32, {var("N")}});
-  const Graph graph{"f", {x.node}, {mul(add(x, Operand(var("N"))), Operand(bitcast(DType::F64, var("s"))))}, {}};
+  const Graph graph{
+      "f", {x.node}, {mul(add(x, Operand(var("N"))), Operand(bitcast(DType::F64, var("s"))))}, {}};
   const auto buffer = make_buffer(DType::F32, {2});
   Elements(buffer).set(0, Scalar::from_double(DType::F32, 1));
   Elements(buffer).set(1, Scalar::from_double(DType::F32, 2));
@@ -81,10 +85,12 @@ TEST(BuilderValues, RunTimeNumbers) {
 TEST(BuilderShapes, Broadcasting) {
   const Size n = var("N");
   EXPECT_EQ(add(tensor(DType::F32, {n, Size(1)}), tensor(DType::F32, {Size(5)})).type().str(), "f32[N, 5]");
-  EXPECT_EQ(add(tensor(DType::F32, {Size(0), Size(3)}), tensor(DType::F32, {Size(1)})).type().str(), "f32[0, 3]");
+  EXPECT_EQ(add(tensor(DType::F32, {Size(0), Size(3)}), tensor(DType::F32, {Size(1)})).type().str(),
+            "f32[0, 3]");
   EXPECT_EQ(add(tensor(DType::F32, {}), 1.0).type().str(), "f32[]");
   try {
-    elementwise("add", {tensor(DType::F32, {Size(2), Size(3)}), tensor(DType::F32, {Size(2), Size(4)})}, "plus");
+    elementwise("add", {tensor(DType::F32, {Size(2), Size(3)}), tensor(DType::F32, {Size(2), Size(4)})},
+                "plus");
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_EQ(e.info().op, "plus");
@@ -141,7 +147,8 @@ TEST(BuilderShapes, SlicesClampAsInPython) {
       {0, 5, 1, {0, 1, 2, 3, 4}}, {1, -1, 1, {1, 2, 3}}, {-2, 9, 1, {3, 4}}, {0, 5, 2, {0, 2, 4}},
       {1, 5, 3, {1, 4}},          {4, 2, 1, {}},         {-9, 2, 1, {0, 1}}, {9, 12, 1, {}}};
   for (const auto& [start, stop, step, expected] : cases)
-    EXPECT_EQ(run.values(slice(x, {Size(start)}, {Size(stop)}, {step})), expected) << start << ":" << stop << ":" << step;
+    EXPECT_EQ(run.values(slice(x, {Size(start)}, {Size(stop)}, {step})), expected)
+        << start << ":" << stop << ":" << step;
   EXPECT_EQ(run.values(flip(x, {0})), (Doubles{4, 3, 2, 1, 0}));
   EXPECT_EQ(run.values(strided(x, {Size(3)}, {Size(2)}, {-2})), (Doubles{3, 1}));
 }

@@ -16,8 +16,8 @@ TEST(FuseFunctions, EveryCaseComputesTheSame) {
     const Graph simpler = run_graph_passes(graph);
     SCOPED_TRACE(to_text(simpler));
     for (const bool fused : {false, true})
-      expect_same_results(run_kernels(simpler, c.inputs.buffers(), fused, targets).outputs, want, halves ? 0.02 : 1e-3,
-                          fused ? "fused" : "one by one");
+      expect_same_results(run_kernels(simpler, c.inputs.buffers(), fused, targets).outputs, want,
+                          halves ? 0.02 : 1e-3, fused ? "fused" : "one by one");
   });
 }
 

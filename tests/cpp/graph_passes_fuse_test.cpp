@@ -43,8 +43,10 @@ const FuseCase kCases[] = {
        const Value x = c.f32("x", {4, 20}), b = c.f32("b", {20});
        return {mul(add(x, b), call("tanh", {x})[0])};
      }},
-    {"softmax_rows", 1, [](GraphCase& c) -> Values { return call("softmax", {c.f32("x", {9, 30}), int64_t{-1}}); }},
-    {"softmax_columns", 1, [](GraphCase& c) -> Values { return call("softmax", {c.f32("x", {30, 12}), int64_t{0}}); }},
+    {"softmax_rows", 1,
+     [](GraphCase& c) -> Values { return call("softmax", {c.f32("x", {9, 30}), int64_t{-1}}); }},
+    {"softmax_columns", 1,
+     [](GraphCase& c) -> Values { return call("softmax", {c.f32("x", {30, 12}), int64_t{0}}); }},
     {"softmax_square", 1,
      [](GraphCase& c) -> Values {
        return call("softmax", {c.input("x", DType::F32, {B, S, S}, {3, 9, 9}), int64_t{-1}});
@@ -100,8 +102,7 @@ const FuseCase kCases[] = {
        const Value x = c.f32("x", {3, 20}), i = c.input("i", DType::I64, {Size(7)}, {7});
        return {add(call("take", {x, i, int64_t{0}})[0], c.f32("b", {20}))};
      }},
-    {"sort", 2,
-     [](GraphCase& c) -> Values { return {mul(call("sort", {c.f32("x", {3, 20})})[0], 2.0)}; }},
+    {"sort", 2, [](GraphCase& c) -> Values { return {mul(call("sort", {c.f32("x", {3, 20})})[0], 2.0)}; }},
     {"loss_of_labels", 1,
      [](GraphCase& c) -> Values {
        const Value x = c.f32("x", {9, 30}), t = c.input("t", DType::I64, {Size(9)}, {9});
@@ -134,14 +135,18 @@ Value linear(GraphCase& c, const std::string& name, const Value& x, int64_t from
 Value encoder_layer(GraphCase& c, const std::string& name, const Value& x, const Value& mask, int64_t heads,
                     int64_t width) {
   const int64_t d = width / heads;
-  auto split = [&](const Value& v) { return permute(reshape(v, {B, S, Size(heads), Size(d)}), {0, 2, 1, 3}); };
-  const Value q = split(linear(c, name + "q", x, width, width)), k = split(linear(c, name + "k", x, width, width)),
+  auto split = [&](const Value& v) {
+    return permute(reshape(v, {B, S, Size(heads), Size(d)}), {0, 2, 1, 3});
+  };
+  const Value q = split(linear(c, name + "q", x, width, width)),
+              k = split(linear(c, name + "k", x, width, width)),
               v = split(linear(c, name + "v", x, width, width));
   const Value scores = add(mul(matmul(q, permute(k, {0, 1, 3, 2})), 0.25), mask);
   const Value context = matmul(call("softmax", {scores, int64_t{-1}})[0], v);
   const Value merged = reshape(permute(context, {0, 2, 1, 3}), {B, S, Size(width)});
   auto norm = [&](const std::string& n, const Value& y) {
-    return call("layer_norm", {y, std::vector<int64_t>{width}, c.f32(n + "_g", {width}), c.f32(n + "_c", {width})})[0];
+    return call("layer_norm",
+                {y, std::vector<int64_t>{width}, c.f32(n + "_g", {width}), c.f32(n + "_c", {width})})[0];
   };
   const Value a = norm(name + "n1", add(linear(c, name + "o", merged, width, width), x));
   const Value h = call("gelu", {linear(c, name + "u", a, width, 2 * width)})[0];

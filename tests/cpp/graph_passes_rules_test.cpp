@@ -22,7 +22,8 @@ Value flipped_sign(const Value& x) { return elementwise("negative", {x}); }
 Value numbers(DType type) { return iota({Size(4)}, 0, type); }
 
 const PassCase kCases[] = {
-    {"two_permutes", canonicalise, [](GraphCase& c) -> Values { return {permute(permute(vec(c), {1, 0}), {1, 0})}; },
+    {"two_permutes", canonicalise,
+     [](GraphCase& c) -> Values { return {permute(permute(vec(c), {1, 0}), {1, 0})}; },
      [](GraphCase& c) -> Values { return {vec(c)}; }},
     {"two_reshapes", canonicalise,
      [](GraphCase& c) -> Values { return {reshape(reshape(vec(c), {Size(24)}), {Size(3), Size(8)})}; },
@@ -53,14 +54,19 @@ const PassCase kCases[] = {
     {"product_with_zero_stays", fold_constants, [](GraphCase& c) -> Values { return {mul(vec(c), 0.0)}; },
      [](GraphCase& c) -> Values { return {mul(vec(c), 0.0)}; }},
     {"known_scalars", fold_constants,
-     [](GraphCase& c) -> Values { return {mul(vec(c), add(full({}, Scalar::from_double(DType::F32, 2)), 3.0))}; },
+     [](GraphCase& c) -> Values {
+       return {mul(vec(c), add(full({}, Scalar::from_double(DType::F32, 2)), 3.0))};
+     },
      [](GraphCase& c) -> Values { return {mul(vec(c), full({}, Scalar::from_double(DType::F32, 5)))}; }},
     {"repeated_rows", sink_broadcasts,
      [](GraphCase& c) -> Values {
-       return {mul(broadcast_to(c.f32("b", {1, 6}), {Size(4), Size(6)}), full({Size(4), Size(6)}, Scalar::from_double(DType::F32, 2)))};
+       return {mul(broadcast_to(c.f32("b", {1, 6}), {Size(4), Size(6)}),
+                   full({Size(4), Size(6)}, Scalar::from_double(DType::F32, 2)))};
      },
      [](GraphCase& c) -> Values {
-       return {broadcast_to(mul(c.f32("b", {1, 6}), full({Size(1), Size(6)}, Scalar::from_double(DType::F32, 2))), {Size(4), Size(6)})};
+       return {
+           broadcast_to(mul(c.f32("b", {1, 6}), full({Size(1), Size(6)}, Scalar::from_double(DType::F32, 2))),
+                        {Size(4), Size(6)})};
      }},
     {"rows_that_differ_stay", sink_broadcasts,
      [](GraphCase& c) -> Values { return {add(vec(c), broadcast_to(c.f32("b", {6}), {Size(4), Size(6)}))}; },
@@ -129,7 +135,8 @@ class RandomGraph {
     const bool floats = is_float(x.dtype());
     const int last = x.rank() - 1;
     switch (below(18)) {
-      case 0: case 1: return add(x, partner(x));
+      case 0:
+      case 1: return add(x, partner(x));
       case 2: return mul(x, partner(x));
       case 3: return sub(x, floats ? Operand(0.5) : Operand(int64_t{1}));
       case 4: return floats ? call("tanh", {x})[0] : Value();
@@ -138,7 +145,9 @@ class RandomGraph {
       case 7: return last >= 1 && floats ? call("softmax", {x, int64_t{last}})[0] : Value();
       case 8: return last >= 1 ? reduce(floats ? "max" : "add", x, {last}, true) : Value();
       case 9: return last >= 1 ? reduce("add", x, {int64_t(below(last + 1))}, below(2) == 0) : Value();
-      case 10: return last >= 1 ? permute(x, last == 1 ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0, 2, 1}) : Value();
+      case 10:
+        return last >= 1 ? permute(x, last == 1 ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0, 2, 1})
+                         : Value();
       case 11: return reshape(x, {product(x.shape())});
       case 12: return last >= 0 ? flip(x, {last}) : Value();
       case 13: return last >= 0 ? concat({x, x}, last) : Value();
@@ -150,8 +159,12 @@ class RandomGraph {
       }
       case 16:
         if (last < 0 || !(x.shape()[0] == values_[0].shape()[0])) return {};
-        return last > 1 ? Value() : call("take", {x, call("clip", {values_[4], int64_t{0}, int64_t{2}})[0], int64_t{0}})[0];
-      default: return last >= 0 ? slice(x, Exprs(last + 1, Expr(0)), x.shape(), std::vector<int64_t>(last + 1, 2)) : Value();
+        return last > 1
+                   ? Value()
+                   : call("take", {x, call("clip", {values_[4], int64_t{0}, int64_t{2}})[0], int64_t{0}})[0];
+      default:
+        return last >= 0 ? slice(x, Exprs(last + 1, Expr(0)), x.shape(), std::vector<int64_t>(last + 1, 2))
+                         : Value();
     }
   }
 
@@ -169,7 +182,8 @@ TEST(RandomGraphs, PassesKeepBitsAndKernelsComputeTheSame) {
       verify(g, pass);
       const auto got = interpret(g, c.buffers);
       for (size_t i = 0; i < want.size(); i++)
-        EXPECT_EQ(std::memcmp(got[i]->data, want[i]->data, want[i]->bytes()), 0) << pass << " changes output " << i;
+        EXPECT_EQ(std::memcmp(got[i]->data, want[i]->data, want[i]->bytes()), 0)
+            << pass << " changes output " << i;
     });
     // Sums in another order may cancel: the tolerance follows the largest element.
     for (const bool fused : {false, true}) {

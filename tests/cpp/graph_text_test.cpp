@@ -55,8 +55,9 @@ TEST(GraphText, RoundTripsExactly) {
   const Graph back = parse_graph(text);
   verify(back, "test");
   EXPECT_EQ(to_text(back), text);
-  for (const char* part : {"guard (N % 2 == 0)", "\"odd name\"", "self.w: f32[6]", "then = graph branch(p: f32[N, 2]",
-                           ":12:4-9 \"Block.forward\"", "bitcast(f64, s0)", "return"})
+  for (const char* part :
+       {"guard (N % 2 == 0)", "\"odd name\"", "self.w: f32[6]", "then = graph branch(p: f32[N, 2]",
+        ":12:4-9 \"Block.forward\"", "bitcast(f64, s0)", "return"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_EQ(to_text(graph, false).find('@'), std::string::npos);
 }
@@ -120,7 +121,8 @@ TEST(GraphText, Refusals) {
 TEST(GraphText, NestingIsBounded) {
   std::string text = "graph f(p: bool[]) { return p }";
   for (int i = 0; i < 40; i++)
-    text = "graph f(p: bool[]) { %0 = cond(p, p) {then = " + text + ", orelse = graph g(p: bool[]) { return p }} return %0 }";
+    text = "graph f(p: bool[]) { %0 = cond(p, p) {then = " + text +
+           ", orelse = graph g(p: bool[]) { return p }} return %0 }";
   EXPECT_NE(error_of([&] { parse_graph(text); }).find("nested deeper"), std::string::npos);
 }
 

@@ -38,7 +38,8 @@ inline BufferPtr filled(DType type, std::vector<int64_t> shape, const std::vecto
 inline std::vector<double> values_of(const BufferPtr& b) {
   std::vector<double> out;
   for (int64_t i = 0; i < b->elements(); i++)
-    out.push_back(Scalar::from_bytes(b->dtype, static_cast<char*>(b->data) + i * size_of(b->dtype)).to_double());
+    out.push_back(
+        Scalar::from_bytes(b->dtype, static_cast<char*>(b->data) + i * size_of(b->dtype)).to_double());
   return out;
 }
 

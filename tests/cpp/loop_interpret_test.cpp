@@ -10,7 +10,7 @@ using Values = std::vector<double>;
 
 struct Case {
   const char* name;
-  const char* body;   // of a program with x: f32[4] = 1, -2, 3, -4, k: i64[4] = 0, 2, 1, 3, out y: f32[8] = 9
+  const char* body;  // of a program with x: f32[4] = 1, -2, 3, -4, k: i64[4] = 0, 2, 1, 3, out y: f32[8] = 9
   Values y;
 };
 
@@ -27,38 +27,47 @@ const Case kCases[] = {
     {"UnrolledAndVector",
      "unroll i in 0 .. 2 { vector j in 0 .. 4 step 2 { y[i * 4 + j] = cast(f32, i * 10 + j) } }",
      {0, 9, 2, 9, 10, 9, 12, 9}},
-    {"If", "for i in 0 .. N { if x[i] < f32(0) { y[i] = f32(-1) } else if i == 2 { y[i] = f32(2) } }",
+    {"If",
+     "for i in 0 .. N { if x[i] < f32(0) { y[i] = f32(-1) } else if i == 2 { y[i] = f32(2) } }",
      {9, -1, 2, -1, 9, 9, 9, 9}},
     {"VectorStore", "y[ramp(2, 1, 4)] = x[ramp(0, 1, 4)]", {9, 9, 1, -2, 3, -4, 9, 9}},
     {"Reversed", "y[ramp(3, -1, 4)] = x[ramp(0, 1, 4)]", {-4, 3, -2, 1, 9, 9, 9, 9}},
-    {"Mask", "y[ramp(0, 2, 4)] = x[ramp(0, 1, 4)] if x[ramp(0, 1, 4)] < broadcast(f32(0), 4)",
+    {"Mask",
+     "y[ramp(0, 2, 4)] = x[ramp(0, 1, 4)] if x[ramp(0, 1, 4)] < broadcast(f32(0), 4)",
      {9, 9, -2, 9, 9, 9, -4, 9}},
-    {"MaskedLanesMayBeOutside", "y[ramp(6, 1, 4)] = f32(5) if ramp(0, 1, 4) < broadcast(2, 4)",
+    {"MaskedLanesMayBeOutside",
+     "y[ramp(6, 1, 4)] = f32(5) if ramp(0, 1, 4) < broadcast(2, 4)",
      {9, 9, 9, 9, 9, 9, 5, 5}},
     {"Scatter", "y[k[ramp(0, 1, 4)]] = x[ramp(0, 1, 4)]", {1, 3, -2, -4, 9, 9, 9, 9}},
-    {"LanesThatMeetAscend", "y[ramp(0, 1, 4) // broadcast(2, 4)] = x[ramp(0, 1, 4)]",
+    {"LanesThatMeetAscend",
+     "y[ramp(0, 1, 4) // broadcast(2, 4)] = x[ramp(0, 1, 4)]",
      {-2, -4, 9, 9, 9, 9, 9, 9}},
     {"OneIndexForAllLanes", "y[1] = x[ramp(0, 1, 4)]", {9, -4, 9, 9, 9, 9, 9, 9}},
-    {"OperandsAreReadBefore", "y[ramp(0, 1, 4)] = x[ramp(0, 1, 4)] y[ramp(1, 1, 3)] = y[ramp(0, 1, 3)]",
+    {"OperandsAreReadBefore",
+     "y[ramp(0, 1, 4)] = x[ramp(0, 1, 4)] y[ramp(1, 1, 3)] = y[ramp(0, 1, 3)]",
      {1, 1, -2, 3, 9, 9, 9, 9}},
-    {"LoadIf", "y[ramp(0, 1, 8)] = x[ramp(-2, 1, 8) if ramp(0, 1, 8) < broadcast(6, 8) & broadcast(1, 8) < "
-               "ramp(0, 1, 8) else broadcast(f32(7), 8)]",
+    {"LoadIf",
+     "y[ramp(0, 1, 8)] = x[ramp(-2, 1, 8) if ramp(0, 1, 8) < broadcast(6, 8) & broadcast(1, 8) < "
+     "ramp(0, 1, 8) else broadcast(f32(7), 8)]",
      {7, 7, 1, -2, 3, -4, 7, 7}},
     {"LoadIfOfOneLane", "y[0] = x[99 if N < 3 else f32(6)]", {6, 9, 9, 9, 9, 9, 9, 9}},
     {"Gather", "y[ramp(0, 1, 4)] = x[k[ramp(0, 1, 4)]]", {1, 3, -2, -4, 9, 9, 9, 9}},
-    {"Lets", "let v = x[ramp(0, 1, 4)] let m = v < broadcast(f32(0), 4) let i = 4 "
-             "y[ramp(i, 1, 4)] = select(m, neg(v), v)",
+    {"Lets",
+     "let v = x[ramp(0, 1, 4)] let m = v < broadcast(f32(0), 4) let i = 4 "
+     "y[ramp(i, 1, 4)] = select(m, neg(v), v)",
      {9, 9, 9, 9, 1, 2, 3, 4}},
     {"LetsKeepTheirValue", "let a = y[0] y[0] = f32(1) y[1] = a", {1, 9, 9, 9, 9, 9, 9, 9}},
-    {"NamesInTurn", "for i in 0 .. 2 { let a = i y[i] = cast(f32, a) } for i in 2 .. 4 { let a = i * 10 "
-                    "y[i] = cast(f32, a) }",
+    {"NamesInTurn",
+     "for i in 0 .. 2 { let a = i y[i] = cast(f32, a) } for i in 2 .. 4 { let a = i * 10 "
+     "y[i] = cast(f32, a) }",
      {0, 1, 20, 30, 9, 9, 9, 9}},
     {"HReduceAdd", "y[0] = hreduce(Add, x[ramp(0, 1, 4)])", {-2, 9, 9, 9, 9, 9, 9, 9}},
     // Halves first: ((1e8 + 1) + (-1e8 + 1)), where in order it would be 1.
     {"HReduceIsATree",
      "y[0] = f32(1e8) y[1] = f32(1) y[2] = f32(-1e8) y[3] = f32(1) y[4] = hreduce(Add, y[ramp(0, 1, 4)])",
      {1e8, 1, -1e8, 1, 2, 9, 9, 9}},
-    {"HReduceOfThree", "y[0] = hreduce(Max, x[ramp(0, 1, 3)]) y[1] = cast(f32, hreduce(Mul, k[ramp(1, 1, 3)]))",
+    {"HReduceOfThree",
+     "y[0] = hreduce(Max, x[ramp(0, 1, 3)]) y[1] = cast(f32, hreduce(Mul, k[ramp(1, 1, 3)]))",
      {3, 6, 9, 9, 9, 9, 9, 9}},
     {"Accumulator",
      "alloc a: f32[2, 2] register for r in 0 .. 2 { a[r, ramp(0, 1, 2)] = broadcast(f32(0), 2) for i in 0 .. N "
@@ -72,7 +81,9 @@ const Case kCases[] = {
      "alloc b: bool[2] private b[0] = x[0] < x[1] b[1] = not(b[0]) y[0] = cast(f32, b[0]) y[1] = cast(f32, b[1]) "
      "y[2] = bitcast(f32, i32(1065353216))",
      {0, 1, 1, 9, 9, 9, 9, 9}},
-    {"Mathematics", "y[0] = exp(f32(0)) y[ramp(1, 1, 2)] = log2(broadcast(f32(8), 2))", {1, 3, 3, 9, 9, 9, 9, 9}},
+    {"Mathematics",
+     "y[0] = exp(f32(0)) y[ramp(1, 1, 2)] = log2(broadcast(f32(8), 2))",
+     {1, 3, 3, 9, 9, 9, 9, 9}},
 };
 
 // Runs the body of a case on fresh buffers.
@@ -133,11 +144,13 @@ TEST(LoopInterpretErrors, WhatIsNotWrittenIsSpoilt) {
 }
 
 TEST(LoopInterpretErrors, BuffersMustFit) {
-  const LoopProgram p = parse_loop_text("loop f[N](out y: f32[N, 2]) { for i in 0 .. N { y[i, 1] = f32(4) } }");
+  const LoopProgram p =
+      parse_loop_text("loop f[N](out y: f32[N, 2]) { for i in 0 .. N { y[i, 1] = f32(4) } }");
   const BufferPtr y = filled(DType::F32, {6}, Values(6, 9));
-  interpret(p, {y}, {{Symbol("N"), 3}});   // the same elements in another shape
+  interpret(p, {y}, {{Symbol("N"), 3}});  // the same elements in another shape
   EXPECT_EQ(values_of(y), (Values{9, 4, 9, 4, 9, 4}));
-  EXPECT_NE(refusal([&] { interpret(p, {y}, {{Symbol("N"), 4}}); }).find("another type or size"), std::string::npos);
+  EXPECT_NE(refusal([&] { interpret(p, {y}, {{Symbol("N"), 4}}); }).find("another type or size"),
+            std::string::npos);
   EXPECT_NE(refusal([&] { interpret(p, {y}, {}); }).find("no size for N"), std::string::npos);
   EXPECT_NE(refusal([&] { interpret(p, {}, {{Symbol("N"), 3}}); }).find("one buffer a parameter"),
             std::string::npos);

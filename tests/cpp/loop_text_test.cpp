@@ -38,8 +38,9 @@ TEST(LoopText, AMaskStandsOnTheLineOfItsStore) {
 
 TEST(LoopText, KnowsWhetherAnythingIsParallel) {
   EXPECT_FALSE(parse_loop_text("loop f() { for i in 0 .. 2 { barrier } }").parallel());
-  EXPECT_TRUE(parse_loop_text("loop f() { if true { } else { for i in 0 .. 2 { parallel j in 0 .. 2 { } } } }")
-                  .parallel());
+  EXPECT_TRUE(
+      parse_loop_text("loop f() { if true { } else { for i in 0 .. 2 { parallel j in 0 .. 2 { } } } }")
+          .parallel());
 }
 
 TEST(LoopText, Complains) {
@@ -86,7 +87,8 @@ TEST(LoopText, DeepNestingIsRefused) {
     braces += "{ ";
     parentheses += "(";
   }
-  EXPECT_NE(refusal([&] { parse_loop_text("loop f() " + braces); }).find("nested too deeply"), std::string::npos);
+  EXPECT_NE(refusal([&] { parse_loop_text("loop f() " + braces); }).find("nested too deeply"),
+            std::string::npos);
   EXPECT_NE(refusal([&] { parse_loop_text(parentheses); }).find("nested too deeply"), std::string::npos);
 }
 
@@ -105,9 +107,32 @@ Pieces tokens_of(const std::string& text, Token::Kind kind) {
 
 // Deletes, copies, swaps or replaces characters, or puts tokens in the places of others of their kind.
 std::string mutated(const std::string& original, std::mt19937& random) {
-  static const char* const pieces[] = {"(", ")", "[", "]", "{", "}", "-", "..", "if", "ramp", "broadcast",
-                                       "0", "99999999999999999999", ",", "f32", "\"", "\\", "x", "else", "%",
-                                       "hreduce(Add, ", "cast(i8, ", "4096", "#", "register", "."};
+  static const char* const pieces[] = {"(",
+                                       ")",
+                                       "[",
+                                       "]",
+                                       "{",
+                                       "}",
+                                       "-",
+                                       "..",
+                                       "if",
+                                       "ramp",
+                                       "broadcast",
+                                       "0",
+                                       "99999999999999999999",
+                                       ",",
+                                       "f32",
+                                       "\"",
+                                       "\\",
+                                       "x",
+                                       "else",
+                                       "%",
+                                       "hreduce(Add, ",
+                                       "cast(i8, ",
+                                       "4096",
+                                       "#",
+                                       "register",
+                                       "."};
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
   std::string text = original;
   if (below(2)) {

@@ -9,7 +9,9 @@ void fill(const BufferPtr& b, int seed, bool many_equal, int64_t below = 0) {
   std::mt19937 random(static_cast<uint32_t>(seed));
   for (int64_t i = 0; i < b->elements(); i++) {
     const int r = static_cast<int>(random() % (many_equal ? 9 : 100000));
-    Scalar s = is_float(b->dtype) ? Scalar::from_double(b->dtype, r == 3 ? NAN : r == 4 ? -0.0 : r - 4)
+    Scalar s = is_float(b->dtype) ? Scalar::from_double(b->dtype, r == 3   ? NAN
+                                                                  : r == 4 ? -0.0
+                                                                           : r - 4)
                                   : Scalar::from_int(b->dtype, below > 0 ? r % below : r - 4);
     s.to_bytes(static_cast<char*>(b->data) + i * size_of(b->dtype));
   }
@@ -52,9 +54,10 @@ TEST(LowerOpaque, SortsAlongAnyAxisToAnyOutputs) {
         "kernel f[N](x: f32[N, 3]) -> (y: f32[N, 3]) { opaque sort {axis = 0, descending = false, "
         "by_index = false} }",
         sizes_of({{"N", n}}), false);
-    expect_template("kernel f[N](x: f32[2, N, 3]) -> (p: i64[2, N, 3]) { opaque sort {axis = 1, descending = "
-                    "true, by_index = true} }",
-                    sizes_of({{"N", n}}), true);
+    expect_template(
+        "kernel f[N](x: f32[2, N, 3]) -> (p: i64[2, N, 3]) { opaque sort {axis = 1, descending = "
+        "true, by_index = true} }",
+        sizes_of({{"N", n}}), true);
   }
 }
 
@@ -86,8 +89,11 @@ TEST(LowerOpaque, ScattersElementsAndRows) {
           "{axis = 1" +
               c,
           sizes, true, 4);
-      expect_template("kernel f[T, D](x: i32[9, D], i: i64[T, D], u: i32[T, D]) -> (y: i32[9, D]) { opaque "
-                      "scatter {axis = 0" + c, sizes, false, 9);
+      expect_template(
+          "kernel f[T, D](x: i32[9, D], i: i64[T, D], u: i32[T, D]) -> (y: i32[9, D]) { opaque "
+          "scatter {axis = 0" +
+              c,
+          sizes, false, 9);
       expect_template(
           "kernel f[T, D](x: f32[3, 4, 5], i: i64[2, T, 5], u: f32[2, T, 5]) -> (y: f32[3, 4, 5]) { "
           "opaque scatter {axis = 1" +
@@ -101,23 +107,27 @@ TEST(LowerOpaque, ScattersElementsAndRows) {
 }
 
 TEST(LowerOpaque, IndicesOutsideAreErrorsAndWriteNothing) {
-  expect_template("kernel f(x: f32[3, 20], i: i64[40], u: f32[40, 20]) -> (y: f32[3, 20]) { opaque scatter "
-                  "{axis = 0, combine = \"add\"} }",
-                  {}, false);
-  expect_template("kernel f(x: f32[3], i: i64[40], u: f32[40]) -> (y: f32[3]) { opaque scatter "
-                  "{axis = 0, combine = \"set\"} }",
-                  {}, false);
-  expect_template("kernel f[s0](x: f32[s0], i: i64[40], u: f32[40]) -> (y: f32[s0]) { opaque scatter "
-                  "{axis = 0, combine = \"set\"} }",
-                  sizes_of({{"s0", 3}}), false);
+  expect_template(
+      "kernel f(x: f32[3, 20], i: i64[40], u: f32[40, 20]) -> (y: f32[3, 20]) { opaque scatter "
+      "{axis = 0, combine = \"add\"} }",
+      {}, false);
+  expect_template(
+      "kernel f(x: f32[3], i: i64[40], u: f32[40]) -> (y: f32[3]) { opaque scatter "
+      "{axis = 0, combine = \"set\"} }",
+      {}, false);
+  expect_template(
+      "kernel f[s0](x: f32[s0], i: i64[40], u: f32[40]) -> (y: f32[s0]) { opaque scatter "
+      "{axis = 0, combine = \"set\"} }",
+      sizes_of({{"s0", 3}}), false);
 }
 
 // The names of a kernel's sizes are the compiler's own.
 TEST(LowerOpaque, MessagesNameNoSymbols) {
   for (const auto& [size, message] : {std::pair{"s0", "[scatter] index out of range for axis 0"},
                                       {"3", "[scatter] index out of range for axis 0 of size 3"}}) {
-    const Kernel k = parse(std::string("kernel f[s0](x: f32[") + size + "], i: i64[40], u: f32[40]) -> (y: f32[" + size +
-                           "]) { opaque scatter {axis = 0, combine = \"add\"} }");
+    const Kernel k =
+        parse(std::string("kernel f[s0](x: f32[") + size + "], i: i64[40], u: f32[40]) -> (y: f32[" + size +
+              "]) { opaque scatter {axis = 0, combine = \"add\"} }");
     EXPECT_EQ(lower(k, Schedule{k.name}, make_target("avx2")).messages, std::vector<std::string>{message});
   }
 }

@@ -34,8 +34,7 @@ class LowerTiles : public ::testing::TestWithParam<TileCase> {};
 TEST_P(LowerTiles, GivesTheBitsOfTheSchedule) {
   const TileCase& c = GetParam();
   const Kernel k = parse(c.kernel);
-  const Schedule s =
-      parse_schedule_text(std::string("schedule f on x86.avx512 { ") + c.schedule + " }");
+  const Schedule s = parse_schedule_text(std::string("schedule f on x86.avx512 { ") + c.schedule + " }");
   for (int64_t n = 0; n <= 26; n++)
     expect_lowered(k, k, s, make_target("avx512"), sizes_of({{"N", n}}), 1e-4,
                    std::string(c.name) + " N=" + std::to_string(n));

@@ -38,12 +38,14 @@ const PassCase kCases[] = {
      "broadcast(f32(0), 4)] if holds"},
     {"vectorise", "lanes_that_meet_stay_serial", "vector i in 0 .. 4 { y[0, 0] = y[0, 0] + x[0, i] }",
      "for i in 0 .. 4 { y[0, 0] = y[0, 0] + x[0, i] }"},
-    {"vectorise", "neighbours_that_meet_stay_serial", "vector i in 0 .. 4 { y[0, i + 1] = y[0, i] + x[0, i] }",
+    {"vectorise", "neighbours_that_meet_stay_serial",
+     "vector i in 0 .. 4 { y[0, i + 1] = y[0, i] + x[0, i] }",
      "for i in 0 .. 4 { y[0, i + 1] = y[0, i] + x[0, i] }"},
     {"vectorise", "one_place_keeps_the_last", "vector i in 0 .. 4 { y[0, 0] = x[0, i] }",
      "y[broadcast(0, 4), 0] = x[0, ramp(0, 1, 4)]"},
 
-    {"unroll", "copies_with_names_of_their_own", "unroll i in 0 .. 6 step 3 { let a = x[0, i + 1] y[0, i] = a }",
+    {"unroll", "copies_with_names_of_their_own",
+     "unroll i in 0 .. 6 step 3 { let a = x[0, i + 1] y[0, i] = a }",
      "let a = x[0, 1] y[0, 0] = a let a.1 = x[0, 4] y[0, 3] = a.1"},
     {"unroll", "nested", "unroll i in 0 .. 2 { unroll j in 0 .. 2 { let a = x[i, j] y[i, j] = a } }",
      "let a = x[0, 0] y[0, 0] = a let a.1 = x[0, 1] y[0, 1] = a.1 let a.2 = x[1, 0] y[1, 0] = a.2 let a.3 = x[1, 1] "
@@ -57,7 +59,8 @@ const PassCase kCases[] = {
     {"unroll", "guarded_copies_of_registers",
      "alloc t: f32[2] register unroll i in 0 .. 2 { if i < N { t[i] = x[0, i] } } y[0, 0] = t[0]",
      "alloc t: f32[2] register if 0 < N { t[0] = x[0, 0] } if 1 < N { t[1] = x[0, 1] } y[0, 0] = t[0]"},
-    {"unroll", "blocks_of_memory", "unroll i in 0 .. 2 { alloc t: f32[1] private t[0] = x[0, i] y[0, i] = t[0] }",
+    {"unroll", "blocks_of_memory",
+     "unroll i in 0 .. 2 { alloc t: f32[1] private t[0] = x[0, i] y[0, i] = t[0] }",
      "alloc t: f32[1] private t[0] = x[0, 0] y[0, 0] = t[0] alloc t.1: f32[1] private t.1[0] = x[0, 1] y[0, 1] = "
      "t.1[0]"},
 
@@ -65,13 +68,14 @@ const PassCase kCases[] = {
      "let c = k[4] y[0, c] = x[0, 3]"},
     {"simplify", "sums", "for i in 0 .. 4 { y[0, i + 2 - i + i * 2 - 1 - i] = x[0, i] }",
      "for i in 0 .. 4 { y[0, i + 1] = x[0, i] }"},
-    {"simplify", "known_conditions", "if 1 < 2 { y[0, 0] = x[0, 0] } else { y[0, 0] = f32(1) }", "y[0, 0] = x[0, 0]"},
+    {"simplify", "known_conditions", "if 1 < 2 { y[0, 0] = x[0, 0] } else { y[0, 0] = f32(1) }",
+     "y[0, 0] = x[0, 0]"},
     {"simplify", "masks_of_all_lanes",
      "let m = ramp(0, 1, 4) < broadcast(9, 4) y[0, ramp(0, 1, 4)] = x[0, ramp(0, 1, 4) if m else broadcast(f32(0), "
      "4)] if m",
      "y[0, ramp(0, 1, 4)] = x[0, ramp(0, 1, 4)]"},
-    {"simplify", "masks_of_no_lanes", "y[0, ramp(0, 1, 4)] = x[0, ramp(0, 1, 4)] if ramp(7, 1, 4) < broadcast(7, 4)",
-     ""},
+    {"simplify", "masks_of_no_lanes",
+     "y[0, ramp(0, 1, 4)] = x[0, ramp(0, 1, 4)] if ramp(7, 1, 4) < broadcast(7, 4)", ""},
     {"simplify", "one_iteration", "for i in 3 .. 4 { y[0, i] = x[0, i] }", "y[0, 3] = x[0, 3]"},
     {"simplify", "no_iteration", "for i in 3 .. 3 { y[0, i] = x[0, i] }", ""},
     {"simplify", "one_worker_s_iteration_stays", "parallel i in 0 .. 1 { y[0, i] = x[0, i] }",
@@ -79,13 +83,15 @@ const PassCase kCases[] = {
     {"simplify", "floats_are_left_alone", "y[0, 0] = x[0, 0] * f32(0) + (x[0, 1] - x[0, 1])",
      "y[0, 0] = x[0, 0] * f32(0) + (x[0, 1] - x[0, 1])"},
 
-    {"hoist", "invariant_arithmetic", "for i in 0 .. M { for j in 0 .. N { if i * N + 2 < j { y[i, j] = x[i, j] } } }",
+    {"hoist", "invariant_arithmetic",
+     "for i in 0 .. M { for j in 0 .. N { if i * N + 2 < j { y[i, j] = x[i, j] } } }",
      "for i in 0 .. M { let at = i * N + 2 for j in 0 .. N { if at < j { y[i, j] = x[i, j] } } }"},
     {"hoist", "outer_terms_first", "for i in 0 .. M { for j in 0 .. N { y[i, (j + i * 2) % N] = x[i, j] } }",
      "for i in 0 .. M { let at = i * 2 for j in 0 .. N { y[i, (at + j) % N] = x[i, j] } }"},
     {"hoist", "reads_stay", "for i in 0 .. M { for j in 0 .. N { y[i, k[i] % N] = x[i, j] } }",
      "for i in 0 .. M { for j in 0 .. N { y[i, k[i] % N] = x[i, j] } }"},
-    {"hoist", "once_for_all_uses", "for j in 0 .. 3 { y[0, j] = x[0, (N - 1) // 2] y[1, j] = x[1, (N - 1) // 2] }",
+    {"hoist", "once_for_all_uses",
+     "for j in 0 .. 3 { y[0, j] = x[0, (N - 1) // 2] y[1, j] = x[1, (N - 1) // 2] }",
      "let at = (N - 1) // 2 for j in 0 .. 3 { y[0, j] = x[0, at] y[1, j] = x[1, at] }"},
 
     {"dead_code", "lets", "let a = x[0, 0] let b = a + f32(1) y[0, 0] = f32(2)", "y[0, 0] = f32(2)"},
@@ -94,11 +100,13 @@ const PassCase kCases[] = {
     {"dead_code", "buffers_read_in_an_earlier_statement",
      "alloc t: f32[1] private t[0] = f32(0) for i in 0 .. 2 { y[0, i] = t[0] t[0] = x[0, i] }",
      "alloc t: f32[1] private t[0] = f32(0) for i in 0 .. 2 { y[0, i] = t[0] t[0] = x[0, i] }"},
-    {"dead_code", "empty_loops", "for i in 0 .. N { if i < 3 { let a = i } } y[0, 0] = f32(2)", "y[0, 0] = f32(2)"},
+    {"dead_code", "empty_loops", "for i in 0 .. N { if i < 3 { let a = i } } y[0, 0] = f32(2)",
+     "y[0, 0] = f32(2)"},
 
     {"flatten", "rows", "for i in 0 .. M { y[i, ramp(2, 1, 4)] = x[i, ramp(2, 1, 4)] }",
      "for i in 0 .. M { y[ramp(i * N + 2, 1, 4)] = x[ramp(i * N + 2, 1, 4)] }"},
-    {"flatten", "columns", "y[ramp(0, 1, 3), 1] = x[ramp(0, 1, 3), k[0]]", "y[ramp(1, N, 3)] = x[ramp(k[0], N, 3)]"},
+    {"flatten", "columns", "y[ramp(0, 1, 3), 1] = x[ramp(0, 1, 3), k[0]]",
+     "y[ramp(1, N, 3)] = x[ramp(k[0], N, 3)]"},
     {"flatten", "blocks",
      "alloc t: f32[2, 3] private alloc s: f32[] register s[] = f32(1) t[1, 2] = s[] y[0, 0] = t[1, 2]",
      "alloc t: f32[6] private alloc s: f32[1] register s[0] = f32(1) t[5] = s[0] y[0] = t[5]"},
@@ -156,7 +164,9 @@ TEST(LoopPasses, TextOfNestedFunctionsGrowsWithTheirNumber) {
     return parse_loop_text(std::string(kShaped) + "y[0, 0] = " + e + "}");
   };
   for (const char* f : {"exp", "tanh", "erf", "tan"}) {
-    const auto expand = [&](int depth) { return pass_of("expand_math").run(nested(depth, f), make_target("avx2")); };
+    const auto expand = [&](int depth) {
+      return pass_of("expand_math").run(nested(depth, f), make_target("avx2"));
+    };
     const LoopProgram deep = expand(16);
     verify(deep, f);
     EXPECT_LT(to_text(deep).size(), 8 * to_text(expand(4)).size()) << f;
@@ -168,16 +178,19 @@ TEST(LoopPasses, CanBeLeftOut) {
   const LoopProgram p = parse_loop_text(std::string(kShaped) + "let a = x[0, 0] y[0, 1 + 2] = x[0, 1] }");
   const auto texts = [&](const std::set<std::string>& off) {
     std::vector<std::string> names;
-    const LoopProgram out = run_loop_passes(
-        p, make_target("sse"), off, [&](const std::string& name, const LoopProgram&) { names.push_back(name); });
+    const LoopProgram out =
+        run_loop_passes(p, make_target("sse"), off,
+                        [&](const std::string& name, const LoopProgram&) { names.push_back(name); });
     return std::make_pair(to_text(out), names);
   };
   EXPECT_EQ(texts({}).second.size(), loop_passes().size());
   EXPECT_EQ(texts({}).first.find("let a"), std::string::npos);
   EXPECT_NE(texts({"dead_code"}).first.find("let a"), std::string::npos);
   EXPECT_EQ(texts({"dead_code"}).second.size(), loop_passes().size() - 1);
-  EXPECT_NE(refusal([&] { texts({"unroll"}); }).find("machine code needs the loop pass unroll"), std::string::npos);
-  EXPECT_NE(refusal([&] { texts({"polish"}); }).find("there is no loop pass called polish"), std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"unroll"}); }).find("machine code needs the loop pass unroll"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"polish"}); }).find("there is no loop pass called polish"),
+            std::string::npos);
 }
 
 TEST(LoopPasses, ScratchOfBlocksThatDoNotOverlapIsShared) {

@@ -51,13 +51,14 @@ class RowCases {
   std::vector<RowCase> all;
 
   // `shapes` may name sizes; those of the buffers then give their values.
-  void add(const std::string& row, std::vector<BufferPtr> inputs, AttrsPtr attrs = std::make_shared<NoAttrs>(),
-           std::vector<Shape> shapes = {}) {
+  void add(const std::string& row, std::vector<BufferPtr> inputs,
+           AttrsPtr attrs = std::make_shared<NoAttrs>(), std::vector<Shape> shapes = {}) {
     RowCase c;
     Values values;
     std::vector<std::string> types;
     for (size_t i = 0; i < inputs.size(); i++) {
-      const Shape shape = i < shapes.size() ? shapes[i] : Shape{inputs[i]->shape.begin(), inputs[i]->shape.end()};
+      const Shape shape =
+          i < shapes.size() ? shapes[i] : Shape{inputs[i]->shape.begin(), inputs[i]->shape.end()};
       const Value v = make_input("x" + std::to_string(i), {inputs[i]->dtype, shape});
       c.graph.inputs.push_back(v.node);
       values.push_back(v);
@@ -65,7 +66,8 @@ class RowCases {
     }
     c.name = row + "(" + join(types, ", ") + ") " + attrs_text(*attrs);
     const NodePtr node = make_node(pto::row(row), values, attrs);
-    for (size_t i = 0; i < node->outputs().size(); i++) c.graph.outputs.push_back({node, static_cast<int>(i)});
+    for (size_t i = 0; i < node->outputs().size(); i++)
+      c.graph.outputs.push_back({node, static_cast<int>(i)});
     c.inputs = std::move(inputs);
     all.push_back(std::move(c));
   }
@@ -146,11 +148,14 @@ inline void add_movement_cases(RowCases& cases) {
   broadcast({1}, {0});
   broadcast({3}, {2, n}, {{n}});
   auto slice = [&](I from, Exprs start, Exprs size, I step, std::vector<Shape> shapes = {}) {
-    cases.with<SliceAttrs>("slice", {x(from)}, [&](SliceAttrs& a) {
-      a.start = start;
-      a.size = size;
-      a.step = step;
-    }, shapes);
+    cases.with<SliceAttrs>(
+        "slice", {x(from)},
+        [&](SliceAttrs& a) {
+          a.start = start;
+          a.size = size;
+          a.step = step;
+        },
+        shapes);
   };
   slice({}, {}, {}, {});
   slice({17}, {3}, {5}, {2});
@@ -159,10 +164,13 @@ inline void add_movement_cases(RowCases& cases) {
   slice({0}, {-1}, {0}, {-1});
   slice({5}, {n - 1}, {n}, {-1}, {{n}});
   auto pad = [&](I from, Exprs before, Exprs after, std::vector<Shape> shapes = {}) {
-    cases.with<PadAttrs>("pad", {x(from), x({})}, [&](PadAttrs& a) {
-      a.before = before;
-      a.after = after;
-    }, shapes);
+    cases.with<PadAttrs>(
+        "pad", {x(from), x({})},
+        [&](PadAttrs& a) {
+          a.before = before;
+          a.after = after;
+        },
+        shapes);
   };
   pad({}, {}, {});
   pad({3}, {2}, {1});
@@ -171,7 +179,8 @@ inline void add_movement_cases(RowCases& cases) {
   pad({2, 3}, {n, 0}, {0, n}, {{n, 3}});
   auto concat = [&](std::vector<I> shapes, int64_t axis) {
     std::vector<BufferPtr> inputs;
-    for (size_t i = 0; i < shapes.size(); i++) inputs.push_back(whole_numbers(DType::F32, shapes[i], static_cast<int>(i)));
+    for (size_t i = 0; i < shapes.size(); i++)
+      inputs.push_back(whole_numbers(DType::F32, shapes[i], static_cast<int>(i)));
     cases.with<AxisAttrs>("concat", inputs, [&](AxisAttrs& a) { a.axis = axis; });
   };
   concat({{3}}, 0);
@@ -183,11 +192,13 @@ inline void add_movement_cases(RowCases& cases) {
 inline void add_fold_cases(RowCases& cases) {
   using I = std::vector<int64_t>;
   const OpRow& reduce = row("reduce");
-  const std::pair<I, I> folds[] = {{{17}, {0}}, {{3, 5}, {1}}, {{3, 5}, {0, 1}}, {{2, 3, 2, 4}, {0, 2}}, {{3, 0}, {1}}, {{0, 3}, {1}}, {{}, {}}, {{2, 3}, {}}};
+  const std::pair<I, I> folds[] = {{{17}, {0}},   {{3, 5}, {1}}, {{3, 5}, {0, 1}}, {{2, 3, 2, 4}, {0, 2}},
+                                   {{3, 0}, {1}}, {{0, 3}, {1}}, {{}, {}},         {{2, 3}, {}}};
   for (const std::string monoid : {"add", "mul", "max", "min", "and", "or", "argmax", "argmin", "welford"})
     for (const DType type : all_dtypes()) {
       const bool logical = monoid == "and" || monoid == "or";
-      if (!takes(reduce, type) || (logical && is_float(type)) || (monoid == "welford" && !is_float(type))) continue;
+      if (!takes(reduce, type) || (logical && is_float(type)) || (monoid == "welford" && !is_float(type)))
+        continue;
       if (monoid.starts_with("arg") && type == DType::Bool) continue;
       for (const auto& [shape, axes] : folds)
         cases.with<ReduceAttrs>("reduce", {whole_numbers(type, shape, 2)}, [&](ReduceAttrs& a) {
@@ -198,7 +209,8 @@ inline void add_fold_cases(RowCases& cases) {
   for (const std::string monoid : {"add", "mul", "max", "min"})
     for (const bool reverse : {false, true})
       for (const I& shape : {I{17}, I{0}, I{3, 5}, I{2, 3, 4}})
-        cases.with<CumulativeAttrs>("cumulative", {whole_numbers(monoid == "mul" ? DType::I32 : DType::F32, shape, 1)},
+        cases.with<CumulativeAttrs>("cumulative",
+                                    {whole_numbers(monoid == "mul" ? DType::I32 : DType::F32, shape, 1)},
                                     [&](CumulativeAttrs& a) {
                                       a.monoid = monoid;
                                       a.axis = shape.size() == 1 ? 0 : 1;
@@ -206,12 +218,13 @@ inline void add_fold_cases(RowCases& cases) {
                                     });
   auto contract = [&](DType type, I x, I y, std::vector<std::string> lhs, std::vector<std::string> rhs,
                       std::vector<std::string> out) {
-    cases.with<ContractAttrs>("contract", {whole_numbers(type, x, 1), whole_numbers(type, y, 2)}, [&](ContractAttrs& a) {
-      a.lhs = lhs;
-      a.rhs = rhs;
-      a.out = out;
-      a.dtype = type;
-    });
+    cases.with<ContractAttrs>("contract", {whole_numbers(type, x, 1), whole_numbers(type, y, 2)},
+                              [&](ContractAttrs& a) {
+                                a.lhs = lhs;
+                                a.rhs = rhs;
+                                a.out = out;
+                                a.dtype = type;
+                              });
   };
   for (const DType type : all_dtypes()) contract(type, {3, 4}, {4, 2}, {"i", "k"}, {"k", "j"}, {"i", "j"});
   contract(DType::F32, {17, 3}, {5, 3}, {"i", "k"}, {"j", "k"}, {"j", "i"});
@@ -259,8 +272,10 @@ inline void add_indexing_cases(RowCases& cases) {
   gather({4, 3}, {positions_below(DType::U8, {0}, 4)}, {0}, 0);
   gather({4, 3}, {positions_below(DType::I64, {}, 4)}, {0}, 0);
   auto along = [&](I x, I index, int64_t axis) {
-    cases.with<AxisAttrs>("take_along_axis", {whole_numbers(DType::F32, x, 1), positions_below(DType::I64, index, x[axis], true)},
-                          [&](AxisAttrs& a) { a.axis = axis; });
+    cases.with<AxisAttrs>(
+        "take_along_axis",
+        {whole_numbers(DType::F32, x, 1), positions_below(DType::I64, index, x[axis], true)},
+        [&](AxisAttrs& a) { a.axis = axis; });
   };
   along({3, 5}, {3, 2}, 1);
   along({4}, {17}, 0);

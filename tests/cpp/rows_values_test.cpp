@@ -17,8 +17,9 @@ constexpr double kInf = INFINITY;
 BufferPtr buffer(DType type, I shape, const Doubles& values) {
   const auto b = make_buffer(type, std::move(shape));
   for (size_t i = 0; i < values.size(); i++)
-    Elements(b).set(static_cast<int64_t>(i), is_float(type) ? Scalar::from_double(type, values[i])
-                                                            : Scalar::from_int(type, static_cast<int64_t>(values[i])));
+    Elements(b).set(static_cast<int64_t>(i), is_float(type)
+                                                 ? Scalar::from_double(type, values[i])
+                                                 : Scalar::from_int(type, static_cast<int64_t>(values[i])));
   return b;
 }
 
@@ -71,7 +72,8 @@ TEST(RowsValues, AllCasesGiveTheInferredTypes) {
     rows.insert(c.graph.outputs[0].node->row()->name);
   }
   for (const OpRow* row : all_rows()) {
-    if (row->family == Family::Leaf || row->family == Family::Control || row->family == Family::Foreign) continue;
+    if (row->family == Family::Leaf || row->family == Family::Control || row->family == Family::Foreign)
+      continue;
     EXPECT_TRUE(rows.count(row->name)) << row->name << " has no case";
   }
 }
@@ -79,7 +81,8 @@ TEST(RowsValues, AllCasesGiveTheInferredTypes) {
 TEST(RowsElementwise, IntegerDivisionFloors) {
   EXPECT_EQ(of("floor_divide", DType::I32, {{-7, 7, 1, 5, -5, INT32_MIN}, {2, -2, -2, 0, 0, -1}}),
             (Doubles{-4, -4, -1, 0, 0, INT32_MIN}));
-  EXPECT_EQ(of("remainder", DType::I32, {{-7, 7, 1, 5, INT32_MIN}, {2, -2, -2, 0, -1}}), (Doubles{1, -1, -1, 0, 0}));
+  EXPECT_EQ(of("remainder", DType::I32, {{-7, 7, 1, 5, INT32_MIN}, {2, -2, -2, 0, -1}}),
+            (Doubles{1, -1, -1, 0, 0}));
 }
 
 TEST(RowsElementwise, IntegersWrap) {
@@ -93,8 +96,11 @@ TEST(RowsElementwise, IntegerPowers) {
   EXPECT_EQ(of("power", DType::I32, {{2, -3, 0, 7, 10}, {10, 3, 0, 1, 9}}), (Doubles{1024, -27, 1, 7, 1e9}));
   EXPECT_EQ(of("power", DType::I32, {{1, -1, -1, 2, 0}, {-5, -5, -4, -1, -1}}), (Doubles{1, -1, 1, 0, 0}));
   EXPECT_EQ(of("power", DType::U8, {{3, 2, 255}, {5, 8, 255}}), (Doubles{243, 0, 255}));
-  EXPECT_EQ(of("power", DType::I64, {{3}, {63}}), Doubles{static_cast<double>(static_cast<int64_t>(
-                                                     [] { uint64_t p = 1; for (int i = 0; i < 63; i++) p *= 3; return p; }()))});
+  EXPECT_EQ(of("power", DType::I64, {{3}, {63}}), Doubles{static_cast<double>(static_cast<int64_t>([] {
+              uint64_t p = 1;
+              for (int i = 0; i < 63; i++) p *= 3;
+              return p;
+            }()))});
 }
 
 TEST(RowsElementwise, SignsAndRounding) {
@@ -110,7 +116,10 @@ TEST(RowsElementwise, SignsAndRounding) {
 TEST(RowsReduction, ComponentsAreResults) {
   const auto x = buffer(DType::F32, {2, 3}, {1, 5, 5, NAN, 7, NAN});
   auto along = [](const std::string& monoid, I axes) {
-    return attrs_with<ReduceAttrs>([&](ReduceAttrs& a) { a.monoid = monoid; a.axes = axes; });
+    return attrs_with<ReduceAttrs>([&](ReduceAttrs& a) {
+      a.monoid = monoid;
+      a.axes = axes;
+    });
   };
   const auto best = run("reduce", {x}, along("argmax", {1}));
   EXPECT_EQ(numbers(best[1]), (Doubles{1, 0}));
@@ -166,8 +175,13 @@ struct Mistake {
 TEST(RowsErrors, MessagesNameWhatIsWrong) {
   const AttrsPtr none = std::make_shared<NoAttrs>();
   const auto f = [](Shape shape) { return TensorType{DType::F32, std::move(shape)}; };
-  const auto contract = [](std::vector<std::string> lhs, std::vector<std::string> rhs, std::vector<std::string> out) {
-    return attrs_with<ContractAttrs>([&](ContractAttrs& a) { a.lhs = lhs; a.rhs = rhs; a.out = out; });
+  const auto contract = [](std::vector<std::string> lhs, std::vector<std::string> rhs,
+                           std::vector<std::string> out) {
+    return attrs_with<ContractAttrs>([&](ContractAttrs& a) {
+      a.lhs = lhs;
+      a.rhs = rhs;
+      a.out = out;
+    });
   };
   const std::vector<Mistake> mistakes = {
       {"subtract", {{DType::Bool, {}}, {DType::Bool, {}}}, none, "there is no subtract of bool"},
@@ -176,27 +190,87 @@ TEST(RowsErrors, MessagesNameWhatIsWrong) {
       {"add", {f({2}), f({3})}, none, "the operands must have one shape"},
       {"add", {f({2}), {DType::I32, {2}}}, none, "the operands must have one type"},
       {"where", {f({2}), f({2}), f({2})}, none, "the condition must be bool"},
-      {"bitcast", {f({2})}, attrs_with<DTypeAttrs>([](DTypeAttrs& a) { a.dtype = DType::F64; }), "number of the same width"},
-      {"reshape", {f({2, 3})}, attrs_with<ShapeAttrs>([](ShapeAttrs& a) { a.shape = {4, 2}; }), "as many elements"},
-      {"permute", {f({2, 3})}, attrs_with<PermuteAttrs>([](PermuteAttrs& a) { a.perm = {0, 0}; }), "every axis once"},
-      {"diagonal", {f({2, 3})}, attrs_with<DiagonalAttrs>([](DiagonalAttrs& a) { a.axes = {0, 0}; }), "must have one size"},
-      {"broadcast", {f({2, 3})}, attrs_with<ShapeAttrs>([](ShapeAttrs& a) { a.shape = {4, 3}; }), "axis 0 has size 2 and cannot become 4"},
-      {"slice", {f({3})}, attrs_with<SliceAttrs>([](SliceAttrs& a) { a.start = {1}; a.size = {3}; a.step = {1}; }), "leaves the tensor"},
-      {"slice", {f({3})}, attrs_with<SliceAttrs>([](SliceAttrs& a) { a.start = {1}; a.size = {1}; a.step = {0}; }), "step of axis 0 is 0"},
-      {"pad", {f({3}), f({})}, attrs_with<PadAttrs>([](PadAttrs& a) { a.before = {-1}; a.after = {0}; }), "is negative"},
-      {"concat", {f({3, 2}), f({3, 4})}, attrs_with<AxisAttrs>([](AxisAttrs&) {}), "tensor 1 has another size at axis 1"},
-      {"reduce", {f({3})}, attrs_with<ReduceAttrs>([](ReduceAttrs& a) { a.axes = {1}; }), "axis 1 is out of range for rank 1"},
-      {"reduce", {f({3})}, attrs_with<ReduceAttrs>([](ReduceAttrs& a) { a.monoid = "median"; }), "unknown monoid"},
-      {"reduce", {f({3})}, attrs_with<ReduceAttrs>([](ReduceAttrs& a) { a.monoid = "and"; a.axes = {0}; }), "do not combine"},
-      {"contract", {f({2, 3}), f({4, 5})}, contract({"i", "k"}, {"k", "j"}, {"i", "j"}), "label k has different sizes"},
-      {"contract", {f({2, 3}), f({3, 5})}, contract({"i", "k"}, {"k", "j"}, {"i", "i"}), "label i stands twice"},
-      {"contract", {f({2, 3}), f({3, 5})}, contract({"i", "k"}, {"k", "j"}, {"i", "z"}), "label z of the result"},
+      {"bitcast",
+       {f({2})},
+       attrs_with<DTypeAttrs>([](DTypeAttrs& a) { a.dtype = DType::F64; }),
+       "number of the same width"},
+      {"reshape",
+       {f({2, 3})},
+       attrs_with<ShapeAttrs>([](ShapeAttrs& a) { a.shape = {4, 2}; }),
+       "as many elements"},
+      {"permute",
+       {f({2, 3})},
+       attrs_with<PermuteAttrs>([](PermuteAttrs& a) { a.perm = {0, 0}; }),
+       "every axis once"},
+      {"diagonal",
+       {f({2, 3})},
+       attrs_with<DiagonalAttrs>([](DiagonalAttrs& a) { a.axes = {0, 0}; }),
+       "must have one size"},
+      {"broadcast",
+       {f({2, 3})},
+       attrs_with<ShapeAttrs>([](ShapeAttrs& a) { a.shape = {4, 3}; }),
+       "axis 0 has size 2 and cannot become 4"},
+      {"slice",
+       {f({3})},
+       attrs_with<SliceAttrs>([](SliceAttrs& a) {
+         a.start = {1};
+         a.size = {3};
+         a.step = {1};
+       }),
+       "leaves the tensor"},
+      {"slice",
+       {f({3})},
+       attrs_with<SliceAttrs>([](SliceAttrs& a) {
+         a.start = {1};
+         a.size = {1};
+         a.step = {0};
+       }),
+       "step of axis 0 is 0"},
+      {"pad",
+       {f({3}), f({})},
+       attrs_with<PadAttrs>([](PadAttrs& a) {
+         a.before = {-1};
+         a.after = {0};
+       }),
+       "is negative"},
+      {"concat",
+       {f({3, 2}), f({3, 4})},
+       attrs_with<AxisAttrs>([](AxisAttrs&) {}),
+       "tensor 1 has another size at axis 1"},
+      {"reduce",
+       {f({3})},
+       attrs_with<ReduceAttrs>([](ReduceAttrs& a) { a.axes = {1}; }),
+       "axis 1 is out of range for rank 1"},
+      {"reduce",
+       {f({3})},
+       attrs_with<ReduceAttrs>([](ReduceAttrs& a) { a.monoid = "median"; }),
+       "unknown monoid"},
+      {"reduce",
+       {f({3})},
+       attrs_with<ReduceAttrs>([](ReduceAttrs& a) {
+         a.monoid = "and";
+         a.axes = {0};
+       }),
+       "do not combine"},
+      {"contract",
+       {f({2, 3}), f({4, 5})},
+       contract({"i", "k"}, {"k", "j"}, {"i", "j"}),
+       "label k has different sizes"},
+      {"contract",
+       {f({2, 3}), f({3, 5})},
+       contract({"i", "k"}, {"k", "j"}, {"i", "i"}),
+       "label i stands twice"},
+      {"contract",
+       {f({2, 3}), f({3, 5})},
+       contract({"i", "k"}, {"k", "j"}, {"i", "z"}),
+       "label z of the result"},
       {"contract", {f({2, 3}), f({3})}, contract({"i"}, {"i"}, {}), "every axis needs a label"},
   };
   for (const auto& m : mistakes) {
     SCOPED_TRACE(m.row + ": " + m.message);
     Values inputs;
-    for (const auto& type : m.operands) inputs.push_back(make_input("x" + std::to_string(inputs.size()), type));
+    for (const auto& type : m.operands)
+      inputs.push_back(make_input("x" + std::to_string(inputs.size()), type));
     std::string message;
     try {
       make_node(row(m.row), inputs, m.attrs);

@@ -69,9 +69,8 @@ TEST(Pool, NestedAndSecondCallersRunAlone) {
       EXPECT_NE(inner.scratch, outer.scratch);
       EXPECT_NE(inner.shared, outer.shared);
       inner.barrier(&inner);
-      run_parallel(2, 64, 64, nullptr, [&](pto_worker& innermost) {
-        EXPECT_NE(innermost.scratch, inner.scratch);
-      });
+      run_parallel(2, 64, 64, nullptr,
+                   [&](pto_worker& innermost) { EXPECT_NE(innermost.scratch, inner.scratch); });
     });
     outer.barrier(&outer);
   });
@@ -224,7 +223,9 @@ TEST(Allocator, CacheIsBounded) {
 TEST(Allocator, PeakAndRefusal) {
   reset_allocator_peak();
   const int64_t before = allocator_stats().in_use_bytes;
-  { auto a = allocate(1000), b = allocate(3000); }
+  {
+    auto a = allocate(1000), b = allocate(3000);
+  }
   EXPECT_EQ(allocator_stats().peak_bytes, before + 4000);
   EXPECT_THROW(allocate(int64_t{1} << 60), Error);
   EXPECT_EQ(allocator_stats().in_use_bytes, before);

@@ -64,9 +64,10 @@ TEST(SizeClass, DependsOnSizesOnly) {
 TEST(SizeClass, OnlyFactsThatMatter) {
   const Target target = make_target("x86.avx512");
   auto facts = [&](const std::string& w, const std::string& index) {
-    const Kernel k = parse("kernel f[M](x: f32[M, 48], w: f32[" + w + "]) -> (y: f32[M, 70]) {"
-                           " axis i: M axis j: 70 axis k: 48 t[i, j]: f32 = contract(k) x[i, k] * w[" + index +
-                           "] store y[i, j] = t[i, j] }");
+    const Kernel k = parse("kernel f[M](x: f32[M, 48], w: f32[" + w +
+                           "]) -> (y: f32[M, 70]) {"
+                           " axis i: M axis j: 70 axis k: 48 t[i, j]: f32 = contract(k) x[i, k] * w[" +
+                           index + "] store y[i, j] = t[i, j] }");
     std::string names;
     for (const auto& f : size_facts(k, target)) names += f.name + "; ";
     return names;

@@ -100,14 +100,16 @@ TEST(TileText, Refuses) {
     }
     return std::string("accepted");
   };
-  EXPECT_NE(message("kernel f(x: f32[N]) -> (y: f32[N]) { axis i: N store y[i] = z[i] }")
-                .find("unknown name 'z'"), std::string::npos);
+  EXPECT_NE(
+      message("kernel f(x: f32[N]) -> (y: f32[N]) { axis i: N store y[i] = z[i] }").find("unknown name 'z'"),
+      std::string::npos);
   EXPECT_NE(message("kernel f(x: f32[N]) -> (x: f32[N]) { }").find("'x' is defined twice"),
             std::string::npos);
   EXPECT_NE(message("kernel f() -> (y: f32[2]) { opaque fft {} }").find("unknown template 'fft'"),
             std::string::npos);
   EXPECT_NE(message("kernel f(x: f32[N]) -> (y: f32[]) { axis i: N s[]: f32 = reduce(median, i) x[i] }")
-                .find("unknown monoid 'median'"), std::string::npos);
+                .find("unknown monoid 'median'"),
+            std::string::npos);
 }
 
 TEST(TileVerify, Refuses) {
@@ -125,8 +127,7 @@ TEST(TileVerify, Refuses) {
       {"store y[j] = x[0, j]", "accepted"},  // N may be 4
       {"s[i]: f32 = reduce(add, j) x[i, j]", "output y is never stored"},
       {"s[i, j]: f32 = reduce(add, j) x[i, j] store y[i] = x[i, 0]", "s folds its own axis j"},
-      {"s[i]: f32 = reduce(add, j) x[i, j] store y[i] = s[i + 0 * i]",
-       "elsewhere than at its own axes"},
+      {"s[i]: f32 = reduce(add, j) x[i, j] store y[i] = s[i + 0 * i]", "elsewhere than at its own axes"},
       {"s[i]: f32 = contract(j) x[i, j] + x[i, j] store y[i] = s[i]", "contracts other than a product"},
       {"s[i]: f32 = scan(add, j) x[i, 0] store y[i] = s[i]", "scans along an axis that is not its own"},
       {"s[i]: i64 = map i store y[i] = x[i, s[i]] t[i]: f32 = map x[i, 0, 0]", "reads x with 3 indices"},

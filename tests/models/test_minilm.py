@@ -137,7 +137,7 @@ def test_nothing_is_padded(encoder):
     for batch, length in [(1, 1), (3, 17), (7, 63), (31, 200)]:
         now, wider, longer = memory(batch, length), memory(batch + 1, length), memory(batch, length + 1)
         assert now["outputs"] == batch * 384 * 4 and longer["outputs"] == now["outputs"]
-        assert wider["inputs"] - now["inputs"] == length * (8 + 1)   # tokens and mask
+        assert wider["inputs"] - now["inputs"] == length * (8 + 1)  # tokens and mask
         assert longer["inputs"] - now["inputs"] == batch * (8 + 1)
         assert now["arena"] < min(wider["arena"], longer["arena"])
 

@@ -11,8 +11,8 @@ namespace {
 constexpr const char* kWhere = "codegen/c_family";
 
 // How tightly C's operators bind.
-constexpr int kPrimary = 16, kUnary = 15, kProduct = 13, kSum = 12, kOrder = 10, kEquality = 9, kAnd = 8, kXor = 7,
-              kOr = 6, kTernary = 3;
+constexpr int kPrimary = 16, kUnary = 15, kProduct = 13, kSum = 12, kOrder = 10, kEquality = 9, kAnd = 8,
+              kXor = 7, kOr = 6, kTernary = 3;
 
 int binding_of(const std::string& op) {
   if (op == "*" || op == "/" || op == "%") return kProduct;
@@ -101,8 +101,9 @@ void Renderer::prepare(const Exprs& roots) {
       if (uses.at(e.get()) < 2 && !of_all_lanes && e.op() != Op::HReduce) return;
       if (e.op() == Op::HReduce) {
         const std::string array = lanes_array(e.arg(0)), name = fresh("all");
-        line("const " + std::string(c_type(e.type())) + " " + name + " = " + prelude_.hreduce(e.reduce_op(), e.type()) +
-             "(" + array + ", " + std::to_string(e.arg(0).lanes()) + ");");
+        line("const " + std::string(c_type(e.type())) + " " + name + " = " +
+             prelude_.hreduce(e.reduce_op(), e.type()) + "(" + array + ", " +
+             std::to_string(e.arg(0).lanes()) + ");");
         named_[e.get()] = name;
       } else if (e.get() != root.get() || lanes) {
         name_node(e, "t");
@@ -178,8 +179,9 @@ Renderer::Text Renderer::fresh_text(const Expr& e) {
       if (!is_index(e)) {
         const Text base = render(e.arg(0)), stride = render(e.arg(1));
         const std::string type(c_type(e.type())),
-            steps = is_float(e.type()) ? "(" + type + ")lane * " + within(e.arg(1), kUnary)
-                                       : prelude_.op(Op::Mul, e.type()) + "((" + type + ")lane, " + stride.text + ")";
+            steps = is_float(e.type())
+                        ? "(" + type + ")lane * " + within(e.arg(1), kUnary)
+                        : prelude_.op(Op::Mul, e.type()) + "((" + type + ")lane, " + stride.text + ")";
         if (is_float(e.type())) return {within(e.arg(0), kSum) + " + " + steps, kSum};
         return {prelude_.op(Op::Add, e.type()) + "(" + base.text + ", " + steps + ")", kPrimary};
       }
@@ -193,17 +195,19 @@ Renderer::Text Renderer::fresh_text(const Expr& e) {
                   within(e.arg(1), kTernary),
               kTernary};
     case Op::Select:
-      return {
-          within(e.arg(0), kTernary + 1) + " ? " + within(e.arg(1), kTernary + 1) + " : " + within(e.arg(2), kTernary),
-          kTernary};
+      return {within(e.arg(0), kTernary + 1) + " ? " + within(e.arg(1), kTernary + 1) + " : " +
+                  within(e.arg(2), kTernary),
+              kTernary};
     case Op::Cast: {
       const DType from = e.arg(0).type(), to = e.type();
-      if (const std::string f = prelude_.cast(from, to); !f.empty()) return {f + "(" + text(e.arg(0)) + ")", kPrimary};
+      if (const std::string f = prelude_.cast(from, to); !f.empty())
+        return {f + "(" + text(e.arg(0)) + ")", kPrimary};
       if (to == DType::Bool) return {within(e.arg(0), kEquality + 1) + " != 0", kEquality};
       return {"(" + std::string(c_type(to)) + ")" + within(e.arg(0), kUnary), kUnary};
     }
     case Op::Bitcast:
-      if (is_half(e.type()) && size_of(e.arg(0).type()) == 2 && e.arg(0).type() != DType::I16) return render(e.arg(0));
+      if (is_half(e.type()) && size_of(e.arg(0).type()) == 2 && e.arg(0).type() != DType::I16)
+        return render(e.arg(0));
       return {prelude_.bitcast(e.arg(0).type(), e.type()) + "(" + text(e.arg(0)) + ")", kPrimary};
     case Op::HReduce: throw InternalError(kWhere, "lanes that were not prepared: " + e.str());
     default: return operation(e);

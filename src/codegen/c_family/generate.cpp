@@ -40,12 +40,14 @@ std::string function_name(const LoopProgram& p, std::unordered_set<std::string>&
 
 // Text of the program inside a comment.
 std::string commented(std::string text) {
-  for (size_t at = text.find("*/"); at != std::string::npos; at = text.find("*/", at)) text.replace(at, 2, "* /");
+  for (size_t at = text.find("*/"); at != std::string::npos; at = text.find("*/", at))
+    text.replace(at, 2, "* /");
   for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) text[at] = ' ';
   return text;
 }
 
-std::string header(const LoopProgram& p, const std::string& name, const ScratchLayout& scratch, const Target& target) {
+std::string header(const LoopProgram& p, const std::string& name, const ScratchLayout& scratch,
+                   const Target& target) {
   std::string text = "/* " + name;
   std::string sizes;
   for (Symbol s : p.sizes) sizes += (sizes.empty() ? "" : ", ") + s.str();
@@ -55,8 +57,8 @@ std::string header(const LoopProgram& p, const std::string& name, const ScratchL
     text += std::string(" *   buffers[") + std::to_string(i) + "]  " + (param.output ? "out " : "in  ") +
             param.name.str() + ": " + std::string(pto::name(param.dtype)) + shape_text(param.shape) + "\n";
   }
-  text += " *   scratch bytes: " + to_text(scratch.shared_bytes) + " shared, " + to_text(scratch.private_bytes) +
-          " of each worker\n";
+  text += " *   scratch bytes: " + to_text(scratch.shared_bytes) + " shared, " +
+          to_text(scratch.private_bytes) + " of each worker\n";
   for (size_t i = 0; i < p.messages.size(); i++)
     text += " *   check " + std::to_string(i) + ": " + commented(p.messages[i]) + "\n";
   if (!p.because.empty()) text += " *\n";
@@ -75,8 +77,8 @@ std::string c_generate(const std::vector<LoopProgram>& programs, const Target& t
   for (const auto& program : programs) {
     const LoopProgram p = run_loop_passes_for_c(program, target, off);
     const std::string name = function_name(p, names);
-    functions +=
-        "\n" + header(program, name, scratch_layout(p), target) + c_family::Renderer(p, name, prelude).function();
+    functions += "\n" + header(program, name, scratch_layout(p), target) +
+                 c_family::Renderer(p, name, prelude).function();
   }
   return std::string(kHead) + kInterface + prelude.text() + functions.substr(functions.empty() ? 0 : 1);
 }

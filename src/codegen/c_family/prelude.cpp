@@ -26,7 +26,8 @@ const char* int_body(Op op, bool is_signed) {
     case Op::Sub: return "($T a, $T b) { return ($T)(($W)a - ($W)b); }";
     case Op::Mul: return "($T a, $T b) { return ($T)(($W)a * ($W)b); }";
     case Op::Neg: return "($T a) { return ($T)(0 - ($W)a); }";
-    case Op::Abs: return is_signed ? "($T a) { return a < 0 ? ($T)(0 - ($W)a) : a; }" : "($T a) { return a; }";
+    case Op::Abs:
+      return is_signed ? "($T a) { return a < 0 ? ($T)(0 - ($W)a) : a; }" : "($T a) { return a; }";
     case Op::Not: return "($T a) { return ($T)~a; }";
     case Op::And: return "($T a, $T b) { return ($T)(a & b); }";
     case Op::Or: return "($T a, $T b) { return ($T)(a | b); }";
@@ -253,25 +254,27 @@ std::string Prelude::op(Op op, DType type) {
             std::string(info(op).text) + " of " + std::string(pto::name(type)) +
                 " should have been rewritten by a loop pass");
   const std::string name = "pto_" + short_name(op) + "_" + std::string(pto::name(type));
-  const char* body = type == DType::Bool ? nullptr : is_float(type) ? float_body(op) : int_body(op, is_signed(type));
+  const char* body = type == DType::Bool ? nullptr
+                     : is_float(type)    ? float_body(op)
+                                         : int_body(op, is_signed(type));
   PTO_CHECK(body, kWhere, "no text for " + name);
   const std::string t(memory_type(type));
   const std::string wide = size_of(type) == 8 ? "uint64_t" : "uint32_t";
-  return define(name,
-                filled("static inline $T " + name + body + "\n\n", {{"$T", t},
-                                                                    {"$U", is_float(type) ? "" : unsigned_type(type)},
-                                                                    {"$W", wide},
-                                                                    {"$B", std::to_string(size_of(type) * 8)},
-                                                                    {"$F", type == DType::F32 ? "f" : ""}}));
+  return define(name, filled("static inline $T " + name + body + "\n\n",
+                             {{"$T", t},
+                              {"$U", is_float(type) ? "" : unsigned_type(type)},
+                              {"$W", wide},
+                              {"$B", std::to_string(size_of(type) * 8)},
+                              {"$F", type == DType::F32 ? "f" : ""}}));
 }
 
 std::string Prelude::to_odd() { return define("pto_to_odd", kToOdd); }
 
 std::string Prelude::bitcast(DType from, DType to) {
   const std::string name = "pto_bits_" + std::string(pto::name(from)) + "_as_" + std::string(pto::name(to));
-  return define(
-      name, filled("static inline $T " + name + "($S x) {\n  $T y;\n  memcpy(&y, &x, sizeof y);\n  return y;\n}\n\n",
-                   {{"$T", std::string(memory_type(to))}, {"$S", std::string(memory_type(from))}}));
+  return define(name, filled("static inline $T " + name +
+                                 "($S x) {\n  $T y;\n  memcpy(&y, &x, sizeof y);\n  return y;\n}\n\n",
+                             {{"$T", std::string(memory_type(to))}, {"$S", std::string(memory_type(from))}}));
 }
 
 // Empty: C's own cast.
@@ -304,8 +307,9 @@ std::string Prelude::cast(DType from, DType to) {
   const std::string min = is_signed(to) ? "INT" + std::to_string(size_of(to) * 8) + "_MIN" : "0";
   const std::string suffix = from == DType::F32 ? "f" : "", p = "0x1p" + std::to_string(power) + suffix;
   const std::string low = is_signed(to) ? "-" + p : "0";
-  return define(name, "static inline " + t + " " + name + "(" + s + " x) {\n  if (x != x) return 0;\n  if (x >= " + p +
-                          ") return " + max + ";\n  return x <= " + low + " ? " + min + " : (" + t + ")x;\n}\n\n");
+  return define(name, "static inline " + t + " " + name + "(" + s +
+                          " x) {\n  if (x != x) return 0;\n  if (x >= " + p + ") return " + max +
+                          ";\n  return x <= " + low + " ? " + min + " : (" + t + ")x;\n}\n\n");
 }
 
 std::string Prelude::hreduce(Op op, DType type) {

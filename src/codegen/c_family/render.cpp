@@ -20,15 +20,19 @@ bool reads_memory(const Expr& e) {
 // Of the language, of what its library declares, and those that every function has.
 const std::unordered_set<std::string>& words() {
   static const std::unordered_set<std::string> all = {
-      "INFINITY", "INT64_C", "NAN", "acos", "acosh", "asin", "asinh", "asm", "atan", "atan2", "atanh", "auto", "bool",
-      "break", "buffers", "case", "cbrt", "ceil", "char", "const", "continue", "copysign", "cos", "cosh", "default",
-      "do", "double", "else", "enum", "erf", "erfc", "errno", "exp", "exp2", "expm1", "extern", "fabs", "false",
-      "float", "floor", "fma", "fmax", "fmin", "fmod", "for", "gamma", "goto", "hypot", "i386", "if", "index",
-      "inline", "int", "int16_t", "int32_t", "int64_t", "int8_t", "isinf", "lane", "linux", "log", "log10", "log1p",
-      "log2", "logb", "long", "main", "memcpy", "pow", "register", "remainder", "restrict", "return", "rint", "round",
-      "scalb", "short", "signed", "sin", "sinh", "sizeof", "sizes", "sqrt", "static", "struct", "switch", "tan",
-      "tanh", "true", "trunc", "typedef", "typeof", "uint16_t", "uint32_t", "uint64_t", "uint8_t", "union", "unix",
-      "unsigned", "void", "volatile", "while", "worker"};
+      "INFINITY", "INT64_C", "NAN",      "acos",   "acosh",    "asin",     "asinh",     "asm",
+      "atan",     "atan2",   "atanh",    "auto",   "bool",     "break",    "buffers",   "case",
+      "cbrt",     "ceil",    "char",     "const",  "continue", "copysign", "cos",       "cosh",
+      "default",  "do",      "double",   "else",   "enum",     "erf",      "erfc",      "errno",
+      "exp",      "exp2",    "expm1",    "extern", "fabs",     "false",    "float",     "floor",
+      "fma",      "fmax",    "fmin",     "fmod",   "for",      "gamma",    "goto",      "hypot",
+      "i386",     "if",      "index",    "inline", "int",      "int16_t",  "int32_t",   "int64_t",
+      "int8_t",   "isinf",   "lane",     "linux",  "log",      "log10",    "log1p",     "log2",
+      "logb",     "long",    "main",     "memcpy", "pow",      "register", "remainder", "restrict",
+      "return",   "rint",    "round",    "scalb",  "short",    "signed",   "sin",       "sinh",
+      "sizeof",   "sizes",   "sqrt",     "static", "struct",   "switch",   "tan",       "tanh",
+      "true",     "trunc",   "typedef",  "typeof", "uint16_t", "uint32_t", "uint64_t",  "uint8_t",
+      "union",    "unix",    "unsigned", "void",   "volatile", "while",    "worker"};
   return all;
 }
 
@@ -72,7 +76,8 @@ std::string Renderer::function() {
     line(type + " *restrict " + c_name(param.name) + " = buffers[" + std::to_string(i) + "];");
   }
   body(p_.body);
-  return "void " + name_ + "(void *const *buffers, const int64_t *sizes, pto_worker *worker) {\n" + out_ + "}\n";
+  return "void " + name_ + "(void *const *buffers, const int64_t *sizes, pto_worker *worker) {\n" + out_ +
+         "}\n";
 }
 
 void Renderer::body(const std::vector<StmtPtr>& stmts) {
@@ -137,9 +142,11 @@ void Renderer::loop(const Stmt& s) {
     const std::string span = s.lo.is_const(0) ? high : high + " - " + low;
     std::string n = s.step.is_const(1) ? span : "(" + span + " + " + step + " - 1) / " + step;
     line("const int64_t " + count + " = " + high + " > " + low + " ? " + n + " : 0;");
-    const std::string base = s.lo.is_const(0) ? "" : low + " + ", times = s.step.is_const(1) ? "" : " * " + step;
+    const std::string base = s.lo.is_const(0) ? "" : low + " + ",
+                      times = s.step.is_const(1) ? "" : " * " + step;
     line("const int64_t " + from + " = " + base + count + " * worker->index / worker->count" + times + ";");
-    line("const int64_t " + to + " = " + base + count + " * (worker->index + 1) / worker->count" + times + ";");
+    line("const int64_t " + to + " = " + base + count + " * (worker->index + 1) / worker->count" + times +
+         ";");
     lo = from;
     hi = to;
   } else if (!s.hi.is_const() && !s.hi.is_var() && s.hi.op() != Op::Add && s.hi.op() != Op::Sub &&

@@ -20,9 +20,12 @@ Value* OpEmitter::cast(Value* v, DType from, DType to) {
   if (is_half(from)) return cast(from == DType::F16 ? f16_to_f32(v) : bf16_to_f32(v), DType::F32, to);
   if (is_half(to)) {
     // Narrow integers are exact in a float; the others round once, to odd, on the way.
-    if (!is_float(from) && size_of(from) <= 2) v = int_to_float(v, from, DType::F32);
-    else if (!is_float(from)) v = f64_to_odd_f32(int_to_float(v, from, DType::F64));
-    else if (from == DType::F64) v = f64_to_odd_f32(v);
+    if (!is_float(from) && size_of(from) <= 2)
+      v = int_to_float(v, from, DType::F32);
+    else if (!is_float(from))
+      v = f64_to_odd_f32(int_to_float(v, from, DType::F64));
+    else if (from == DType::F64)
+      v = f64_to_odd_f32(v);
     return to == DType::F16 ? f32_to_f16(v) : f32_to_bf16(v);
   }
   llvm::Type* type = as_lanes(register_type(b.getContext(), to, 1), v);

@@ -67,8 +67,10 @@ Value* FunctionEmitter::lane_addresses(const BufferInfo& buffer, const Expr& ind
   const bool narrow = form.stride.is_const() && std::abs(form.stride.as_int()) < (1 << 20);
   llvm::SmallVector<llvm::Constant*> steps;
   for (int i = 0; i < lanes; i++) {
-    if (narrow) steps.push_back(b.getInt32(static_cast<uint32_t>(i * form.stride.as_int())));
-    else steps.push_back(b.getInt64(static_cast<uint64_t>(i)));
+    if (narrow)
+      steps.push_back(b.getInt32(static_cast<uint32_t>(i * form.stride.as_int())));
+    else
+      steps.push_back(b.getInt64(static_cast<uint64_t>(i)));
   }
   Value* offsets = llvm::ConstantVector::get(steps);
   if (!narrow) offsets = b.CreateMul(offsets, ops_.splat_lanes(value(form.stride), lanes));
@@ -116,8 +118,8 @@ Value* FunctionEmitter::load_lanes(const BufferInfo& from, const Expr& index, in
       if (down) loaded = reversed(loaded);
       return mask ? b.CreateSelect(mask, loaded, other) : loaded;
     }
-    loaded = tag(from, b.CreateMaskedLoad(type, address(from, first), alignment(from), down ? reversed(mask) : mask,
-                                          down ? reversed(other) : other));
+    loaded = tag(from, b.CreateMaskedLoad(type, address(from, first), alignment(from),
+                                          down ? reversed(mask) : mask, down ? reversed(other) : other));
     return down ? reversed(loaded) : loaded;
   }
   if (form && !mask && is_constant(form.stride, 0)) {
@@ -134,7 +136,8 @@ Value* FunctionEmitter::load_lanes(const BufferInfo& from, const Expr& index, in
 }
 
 Value* FunctionEmitter::load_contiguous(const BufferInfo& from, Value* first, int lanes) {
-  return tag(from, b.CreateAlignedLoad(memory_type(context_, from.dtype, lanes), address(from, first), alignment(from)));
+  return tag(from, b.CreateAlignedLoad(memory_type(context_, from.dtype, lanes), address(from, first),
+                                       alignment(from)));
 }
 
 // Every stride-th element, out of as many whole vectors; the last one ends with the last element.

@@ -29,9 +29,11 @@ bool same(const Expr& a, const Expr& b) { return a && b ? a == b : !a && !b; }
 }  // namespace
 
 bool FunctionEmitter::crosses_memory(const Expr& e) const {
-  if (e.op() != Op::Load || e.lanes() < 4 || !std::has_single_bit(static_cast<unsigned>(e.lanes()))) return false;
+  if (e.op() != Op::Load || e.lanes() < 4 || !std::has_single_bit(static_cast<unsigned>(e.lanes())))
+    return false;
   const int bytes = size_of(e.type());
-  if (e.args().size() != 1 || e.arg(0).op() != Op::Ramp || bytes < 4 || bytes * e.lanes() > target_.vector_bytes)
+  if (e.args().size() != 1 || e.arg(0).op() != Op::Ramp || bytes < 4 ||
+      bytes * e.lanes() > target_.vector_bytes)
     return false;
   const Expr& stride = e.arg(0).arg(1);
   return !stride.is_const() || std::abs(stride.as_int()) > 4;

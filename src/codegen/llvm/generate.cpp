@@ -69,8 +69,8 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(
-      llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  passes.addPass(
+      llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass());
   for (auto& function : module)
     if (!function.isDeclaration()) passes.run(function, functions);
@@ -98,8 +98,9 @@ void store_single_lanes(llvm::Module& module) {
     llvm::IRBuilder<> b(store);
     llvm::Value* element = b.CreateExtractElement(store->getArgOperand(0), lane);
     llvm::Value* at = b.CreateConstInBoundsGEP1_64(element->getType(), store->getArgOperand(1), lane);
-    const auto align = llvm::commonAlignment(store->getParamAlign(1).valueOrOne(),
-                                             lane * module.getDataLayout().getTypeStoreSize(element->getType()));
+    const auto align =
+        llvm::commonAlignment(store->getParamAlign(1).valueOrOne(),
+                              lane * module.getDataLayout().getTypeStoreSize(element->getType()));
     b.CreateAlignedStore(element, at, align)->setAAMetadata(store->getAAMetadata());
     store->eraseFromParent();
   }

@@ -214,7 +214,8 @@ Value* OpEmitter::float_mod(Value* x, Value* y) {
   Value* rest = b.CreateFRem(x, y);
   Value* unequal_signs = b.CreateXor(b.CreateFCmpOLT(rest, zero), b.CreateFCmpOLT(y, zero));
   Value* moved = b.CreateSelect(unequal_signs, b.CreateFAdd(rest, y), rest);
-  return b.CreateSelect(b.CreateFCmpOEQ(rest, zero), b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, y), moved);
+  return b.CreateSelect(b.CreateFCmpOEQ(rest, zero),
+                        b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, y), moved);
 }
 
 Value* OpEmitter::fma(Value* x, Value* y, Value* z) {
@@ -248,7 +249,8 @@ Value* OpEmitter::hreduce(Op op, DType type, Value* v) {
   }
   const auto combine = [&](Value* x, Value* y) {
     if (!is_half(type)) return this->op(op, type, {x, y});
-    return cast(this->op(op, DType::F32, {cast(x, type, DType::F32), cast(y, type, DType::F32)}), DType::F32, type);
+    return cast(this->op(op, DType::F32, {cast(x, type, DType::F32), cast(y, type, DType::F32)}), DType::F32,
+                type);
   };
   for (int n = lanes_of(v); n > 1; n = n / 2 + n % 2) {
     const int half = n / 2;

@@ -54,8 +54,10 @@ void* map_block(int64_t bytes) {
 }
 
 void unmap_block(void* p, int64_t bytes) {
-  if (bytes < kHugePage) std::free(p);
-  else munmap(p, static_cast<size_t>(bytes));
+  if (bytes < kHugePage)
+    std::free(p);
+  else
+    munmap(p, static_cast<size_t>(bytes));
 }
 
 class Cache {

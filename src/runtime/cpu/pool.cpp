@@ -121,8 +121,10 @@ Pool* Pool::lease() {
       return true;
     }();
     auto* made = new Pool;  // never destroyed: its threads are parked in it when the process ends
-    if (the_pool.compare_exchange_strong(pool, made)) pool = made;
-    else delete made;
+    if (the_pool.compare_exchange_strong(pool, made))
+      pool = made;
+    else
+      delete made;
   }
   return pool->leased_.exchange(true, std::memory_order_acquire) ? nullptr : pool;
 }
@@ -197,7 +199,7 @@ void run_alone(int64_t shared_bytes, int64_t scratch_bytes, int32_t* error,
   };
   if (alone.blocks.size() == alone.depth) alone.blocks.emplace_back();
   auto& [shared, scratch] = alone.blocks[alone.depth];
-  pto_worker worker{0,       1, no_barrier, shared.at_least(shared_bytes), scratch.at_least(scratch_bytes),
+  pto_worker worker{0,     1,      no_barrier, shared.at_least(shared_bytes), scratch.at_least(scratch_bytes),
                     error, nullptr};
   alone.depth++;
   const Depth restore;
