@@ -158,10 +158,14 @@ class Recorder:
                 continue
             self._attributes(value, attributes, name)
 
+    def _is_new(self, key: Any) -> bool:
+        """Is this the first guard of the key?"""
+        before = len(self._seen)
+        self._seen.add(key)
+        return len(self._seen) > before
+
     def _absent(self, scope: dict, name: str, what: str) -> None:
-        key = (id(scope), name)
-        if key not in self._seen:
-            self._seen.add(key)
+        if self._is_new((id(scope), name)):
             self.guards.absent(scope, name, what)
 
     def cells(self, function: Any) -> None:
@@ -172,10 +176,8 @@ class Recorder:
                 value = cell.cell_contents
             except ValueError:
                 continue
-            key = ("cell", id(cell))
-            if key in self._seen:
+            if not self._is_new(("cell", id(cell))):
                 continue
-            self._seen.add(key)
             if _has_items(value):
                 self._items(lambda cell=cell: cell.cell_contents, value, f"closure variable {name}")
             else:
@@ -209,9 +211,7 @@ class Recorder:
             value = following
 
     def _class_attribute(self, cls: type, attribute: str, value: Any, path: str) -> None:
-        key = ("class", cls, attribute)
-        if key not in self._seen:
-            self._seen.add(key)
+        if self._is_new(("class", cls, attribute)):
             self.guards.attribute(cls, attribute, value, not isinstance(value, _SIMPLE), path)
             if _has_items(value):
                 self._items(lambda: _in_class(cls, attribute), value, path)
@@ -219,9 +219,7 @@ class Recorder:
     def _slot(self, value: Any, attribute: str, path: str) -> Any:
         """An attribute kept in a slot."""
         now = getattr(value, attribute, _MISSING)
-        key = ("slot", id(value), attribute)
-        if key not in self._seen:
-            self._seen.add(key)
+        if self._is_new(("slot", id(value), attribute)):
             self._keep.append(value)
             self.guards.call(lambda: _same(getattr(value, attribute, _MISSING), now), path)
         return now
@@ -286,10 +284,8 @@ class Recorder:
         return found
 
     def _name(self, where: dict, name: str, value: Any, what: str) -> None:
-        key = (id(where), name)
-        if key in self._seen:
+        if not self._is_new((id(where), name)):
             return
-        self._seen.add(key)
         if isinstance(value, types.FunctionType) and value.__closure__:
             self.cells(value)
         self.guards.name(where, name, value, not isinstance(value, _SIMPLE), what)
@@ -298,10 +294,8 @@ class Recorder:
 
     def _items(self, read: Any, value: Any, what: str) -> None:
         """The items of a list, tuple, dict or set; what changes inside of them is watched on its own."""
-        key = ("items", id(value))
-        if key in self._seen:
+        if not self._is_new(("items", id(value))):
             return
-        self._seen.add(key)
         self._keep.append(value)
         items, length = list(_walk(value)), len(value)
 

@@ -7,6 +7,7 @@
 
 #include "base/points.h"
 #include "exec/reproducer.h"
+#include "exec/run_kernel.h"
 #include "exec/steps.h"
 #include "graph/value_hash.h"
 #include "ops/row.h"
@@ -91,21 +92,6 @@ struct Results {
   Buffers buffers;
   std::string error;   // of a check
 };
-
-void run_code(const LoopProgram& p, const LoadedObject& object, const Buffers& buffers, const Sizes& sizes,
-              int workers, std::string* error) {
-  const auto code = reinterpret_cast<pto_kernel>(object.symbol(p.name.str()));
-  PTO_CHECK(code, "exec/compare", "an object without its function");
-  std::vector<void*> pointers;
-  for (const auto& b : buffers) pointers.push_back(b->data);
-  std::vector<int64_t> values;
-  for (Symbol s : p.sizes) values.push_back(sizes.at(s));
-  const ScratchLayout scratch = scratch_layout(p);
-  int32_t failed = 0;
-  run_parallel(workers, eval_size(scratch.shared_bytes, sizes), eval_size(scratch.private_bytes, sizes),
-               &failed, [&](pto_worker& w) { code(pointers.data(), values.data(), &w); });
-  if (failed > 0) *error = p.messages.at(static_cast<size_t>(failed - 1));
-}
 
 class Comparison : public Watcher {
  public:
@@ -198,11 +184,13 @@ class Comparison : public Watcher {
       last = std::move(now);
     }
     const auto object = LoadedObject::load(passes_.generate({loop}, options_.target, LlvmOutput::Object));
+    const auto function = reinterpret_cast<pto_kernel>(object->symbol(loop.name.str()));
+    PTO_CHECK(function, "exec/compare", "an object without its function");
     const int most = loop.parallel() ? num_threads() : 1;
     for (int workers = 1; workers <= most; workers += std::max(most - 1, 1)) {
       const std::string who = workers == 1 ? "one worker" : std::to_string(workers) + " workers";
       Results code{"codegen/llvm by " + who, fresh(), ""};
-      run_code(loop, *object, code.buffers, sizes, workers, &code.error);
+      run_kernel(loop, function, code.buffers, sizes, workers, &code.error);
       expect(code, last, loop.name, loop.params, exact);
     }
   }

@@ -5,12 +5,11 @@
 #include <limits>
 
 #include "codegen/codegen.h"
+#include "exec/run_kernel.h"
 #include "loop_cases.h"
 #include "loop_passes/pipeline.h"
 #include "lower_check.h"
 #include "lower_random.h"
-#include "runtime/cpu/abi.h"
-#include "runtime/cpu/pool.h"
 
 namespace pto::testing {
 
@@ -28,19 +27,6 @@ struct Sample {
     return out;
   }
 };
-
-inline void execute(const LoopProgram& p, pto_kernel code, const std::vector<BufferPtr>& buffers,
-                    const Sizes& sizes, int workers, std::string* error) {
-  std::vector<void*> pointers;
-  for (const auto& b : buffers) pointers.push_back(b->data);
-  std::vector<int64_t> values;
-  for (Symbol s : p.sizes) values.push_back(sizes.at(s));
-  const ScratchLayout scratch = scratch_layout(p);
-  int32_t failed = 0;
-  run_parallel(workers, eval_size(scratch.shared_bytes, sizes), eval_size(scratch.private_bytes, sizes),
-               &failed, [&](pto_worker& w) { code(pointers.data(), values.data(), &w); });
-  if (failed > 0) *error = p.messages[static_cast<size_t>(failed - 1)];
-}
 
 // The functions of programs, in their order. The programs may be replaced by those that are run.
 using Generate =
@@ -64,7 +50,7 @@ inline void expect_code(const std::vector<Sample>& runs, const Target& target, c
     for (int workers : {1, programs[i].parallel() ? 3 : 1}) {
       const auto got = run.buffers();
       std::string error;
-      execute(programs[i], code[i], got, run.sizes, workers, &error);
+      run_kernel(programs[i], code[i], got, run.sizes, workers, &error);
       expect_same_bits(run.kernel, got, want, run.what + " by " + std::to_string(workers) + " workers");
       EXPECT_EQ(error.empty(), want_error.empty()) << run.what << ": " << error << " / " << want_error;
       if (::testing::Test::HasFailure()) {

@@ -101,7 +101,7 @@ TEST_P(Squares, AreTheirColumns) {
       interpret(p, want, sizes);
       const auto object = LoadedObject::load(llvm_generate({finished}, target, LlvmOutput::Object));
       std::string error;
-      execute(finished, reinterpret_cast<pto_kernel>(object->symbol("kernel")), got, sizes, 1, &error);
+      run_kernel(finished, reinterpret_cast<pto_kernel>(object->symbol("kernel")), got, sizes, 1, &error);
       const auto bytes = static_cast<size_t>(want[1]->elements() * size_of(type));
       EXPECT_EQ(std::memcmp(got[1]->data, want[1]->data, bytes), 0) << what;
     }
