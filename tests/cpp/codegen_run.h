@@ -189,8 +189,9 @@ inline std::vector<Scalar> edges(DType type) {
     return out;
   }
   const int width = size_of(type) * 8;
-  for (int64_t n : {int64_t{-1}, int64_t{-7}, int64_t{width}, int64_t{1} << (width - 1),
-                    (int64_t{1} << (width - 1)) - 1, int64_t{0x0123456789ABCDEF}})
+  const uint64_t top = uint64_t{1} << (width - 1);
+  for (int64_t n : {int64_t{-1}, int64_t{-7}, int64_t{width}, static_cast<int64_t>(top),
+                    static_cast<int64_t>(top - 1), int64_t{0x0123456789ABCDEF}})
     out.push_back(Scalar::from_int(type, n));
   return out;
 }
