@@ -49,7 +49,12 @@ void Node::set_data(std::vector<BufferPtr> data) {
               "graph", "data of another type than " + outputs_[i].str());
   data_ = std::move(data);
   computed_.store(true, std::memory_order_release);
-  free_all(std::exchange(inputs_, {}));
+  if (!taped_) free_all(std::exchange(inputs_, {}));
+}
+
+void Node::release() {
+  taped_ = false;
+  if (has_data()) free_all(std::exchange(inputs_, {}));
 }
 
 // Depth first from the roots in order, with a stack of its own.

@@ -51,6 +51,29 @@ struct TestSpec {
   bool exact = false;    // bit for bit
 };
 
+// What a gradient rule is given. It answers with the cotangents of the operands, each of its operand's type;
+// an absent Value stands for zero. Rules build values with the functions of ops/compose.h, so that they can be
+// differentiated in turn; they are linear in the cotangents, from which forward mode follows.
+struct Vjp {
+  const Node& node;
+  const Values& x;                   // the operands
+  const Values& y;                   // the results
+  const Values& d;                   // the results' cotangents, of their types; at least one is there
+  const std::vector<bool>& wanted;   // whose cotangents are asked for: floating operands alone
+};
+using GradientRule = Values (*)(const Vjp&);
+using PartialRule = Value (*)(const Vjp&);   // the cotangent of one operand
+
+// What a batching rule is given: operands of which some have a new leading axis of size `size`, the others
+// being the same for all of it. It answers with results that all have that axis.
+struct Batch {
+  const Node& node;
+  const Values& x;
+  const std::vector<bool>& batched;   // which operands have the axis; at least one
+  const Size& size;
+};
+using BatchRule = Values (*)(const Batch&);
+
 struct OpRow {
   std::string name;
   Family family;
@@ -69,6 +92,11 @@ struct OpRow {
   std::string opaque;
   // Slow and obvious, on whole buffers; elementwise rows get theirs from `scalar`.
   std::vector<BufferPtr> (*interpret)(const Node&, const std::vector<BufferPtr>&, const Sizes&) = nullptr;
+  // Rows with floating results have one of these, or are `discrete`: constant wherever they have a derivative.
+  GradientRule gradient = nullptr;
+  std::vector<PartialRule> partials;   // elementwise rows: one for each operand, null where it is discrete
+  bool discrete = false;
+  BatchRule batch = nullptr;           // elementwise rows need none
   TestSpec test;
   std::vector<std::string> aliases;   // of the public function that an elementwise row becomes
 
