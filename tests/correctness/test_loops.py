@@ -55,6 +55,13 @@ def test_branches_with_structure_numbers_and_captured_values(way):
         np.testing.assert_array_equal(out["b"][0].numpy(), want[2])
 
 
+def test_branches_read_different_tensors_from_outside(way):
+    fn = way(lambda p, a, b: pto.cond(p, lambda: a * 2, lambda: b + a))
+    a, b = np.arange(3, dtype=np.float32), np.full(3, 10, np.float32)
+    for p in (True, False):
+        np.testing.assert_array_equal(fn(np.array(p), a, b).numpy(), a * 2 if p else b + a)
+
+
 def test_nested_conditions(way):
     def fn(x):
         return pto.cond(
@@ -86,15 +93,15 @@ def test_branches_that_do_not_agree():
 # --- while_loop -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [0, 1, 7])
+@pytest.mark.parametrize("n", [0, 1, 7, 100])
 def test_loops_run_as_often_as_their_condition_holds(way, n):
     def fn(n, x):
-        return pto.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x * 2 + i.astype("float32")), (0, x))
+        return pto.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x / 2 + i.astype("float32")), (0, x))
 
     i, x = way(fn)(pto.asarray(n), pto.ones(3))
-    want = np.ones(3)
+    want = np.ones(3, np.float32)
     for k in range(n):
-        want = want * 2 + k
+        want = want / 2 + np.float32(k)
     assert i.item() == n
     np.testing.assert_array_equal(x.numpy(), want)
 
@@ -196,6 +203,19 @@ def test_scans_over_several_tensors_with_structure(way):
     np.testing.assert_array_equal(doubled.numpy(), [2, 4, 6])
 
 
+def test_carries_with_structure(way):
+    def fn(xs):
+        def step(state, x):
+            state = State(state.total + x, state.count + 1)
+            return state, {"mean": state.total / state.count}
+
+        return pto.scan(step, State(pto.tensor(0.0), pto.tensor(0.0)), xs)
+
+    state, ys = way(fn)(np.array([1, 2, 6], np.float32))
+    assert type(state) is State and state.total.item() == 9 and state.count.item() == 3
+    np.testing.assert_array_equal(ys["mean"].numpy(), [1, 1.5, 3])
+
+
 def test_conditions_in_loops_in_scans(way):
     def fn(xs):
         def collatz(count, x):
@@ -221,6 +241,14 @@ def test_loops_for_any_size():
         np.testing.assert_array_equal(ys.numpy(), np.outer(1 + m * np.arange(n), np.ones(m)).reshape(n, m))
     assert len(fn.reasons) <= 4
 
+    @pto.jit
+    def total(xs: pto.Tensor["N", pto.float32]):  # noqa: F821
+        return pto.scan(lambda c, x: (c + x, c), pto.tensor(0.0), xs)[0]
+
+    for n in (3, 0, 1, 50):
+        assert total(np.ones(n, np.float32)).item() == n
+    assert len(total.reasons) == 1
+
 
 def test_scans_that_cannot_be():
     for init, xs, message in [
@@ -241,8 +269,12 @@ def test_a_body_that_writes_what_is_outside():
         v += 1.0
         return v
 
-    with pytest.raises(pto.Error, match="written in place inside a branch"):
-        pto.cond(pto.asarray(True), writes, lambda v: v, x)
+    for call in (
+        lambda: pto.cond(pto.asarray(True), writes, lambda v: v, x),
+        lambda: pto.scan(lambda c, v: (writes(c), v), x, pto.ones((3, 2))),
+    ):
+        with pytest.raises(pto.Error, match="written in place inside a branch"):
+            call()
 
     def leaks(v):
         nonlocal outside
