@@ -25,6 +25,7 @@ KINDS = {
     "Shape": "ShapeLike",
     "bool": "builtins.bool",
     "tuple[int, ...]": "Sequence[int]",
+    "tuple[Size, ...]": "Sequence[SizeLike]",
     "tuple[Tensor, ...]": "Sequence[TensorLike]",
 }
 PAIRS = ("axes", "pad_width")  # integers, or lists of them
@@ -80,8 +81,8 @@ class TensorHandle:
 def type_of(p):
     """The type that a parameter accepts, from the alternatives that the table names."""
     kinds = [k.strip() for k in p.annotation.split("|")]
-    if p.name in PAIRS and "int" in kinds:
-        kinds.append("Sequence[Sequence[int]]")
+    if p.name in PAIRS and kinds[0] in ("int", "Size"):
+        kinds += [f"Sequence[{KINDS[k]}]" for k in kinds if k.startswith("tuple")]
     if "Tensor" in kinds and "float" in kinds:
         kinds.remove("float")  # among what tensors are made of
     return " | ".join(KINDS.get(k, k) for k in kinds)

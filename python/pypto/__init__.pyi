@@ -111,11 +111,11 @@ def linspace(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     """num evenly spaced numbers from start to stop, which is the last unless endpoint is False."""
-def eye(n: SizeLike, m: SizeLike | None = None, k: int = 0, dtype: DTypeLike = float32) -> Tensor:
+def eye(n: SizeLike, m: SizeLike | None = None, k: SizeLike = 0, dtype: DTypeLike = float32) -> Tensor:
     """Ones on the k-th diagonal of an n x m matrix, zeros elsewhere."""
-def tril(x: TensorLike, k: int = 0) -> Tensor:
+def tril(x: TensorLike, k: SizeLike = 0) -> Tensor:
     """x with zeros above the k-th diagonal of its last two axes."""
-def triu(x: TensorLike, k: int = 0) -> Tensor:
+def triu(x: TensorLike, k: SizeLike = 0) -> Tensor:
     """x with zeros below the k-th diagonal of its last two axes."""
 def meshgrid(*xs: TensorLike, indexing: str = 'xy') -> tuple[Tensor, ...]:
     """Coordinates of a grid, one tensor per vector; with "xy" the first two axes are exchanged."""
@@ -477,10 +477,10 @@ def hstack(xs: Sequence[TensorLike]) -> Tensor:
 def vstack(xs: Sequence[TensorLike]) -> Tensor:
     """Tensors above each other: along axis 0, vectors as rows."""
 @overload
-def split(x: TensorLike, sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]:
+def split(x: TensorLike, sections: int | Sequence[SizeLike], axis: int = 0) -> tuple[Tensor, ...]:
     """Cut along an axis into a number of equal parts, or at the given positions."""
 @overload
-def split(x: TensorLike, sections: int | Sequence[int], *, dim: int = 0) -> tuple[Tensor, ...]: ...
+def split(x: TensorLike, sections: int | Sequence[SizeLike], *, dim: int = 0) -> tuple[Tensor, ...]: ...
 @overload
 def chunk(x: TensorLike, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     """Cut along an axis into at most `chunks` parts of equal size (the last may be smaller)."""
@@ -491,19 +491,19 @@ def unbind(x: TensorLike, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis, without it."""
 @overload
 def unbind(x: TensorLike, *, dim: int = 0) -> tuple[Tensor, ...]: ...
-def tile(x: TensorLike, reps: int | Sequence[int]) -> Tensor:
+def tile(x: TensorLike, reps: SizeLike | Sequence[SizeLike]) -> Tensor:
     """x repeated whole along each axis."""
 @overload
-def repeat(x: TensorLike, repeats: int, axis: int | None = None) -> Tensor:
+def repeat(x: TensorLike, repeats: SizeLike, axis: int | None = None) -> Tensor:
     """Each element repeated, along an axis or of the flattened tensor (NumPy's repeat)."""
 @overload
-def repeat(x: TensorLike, repeats: int, *, dim: int | None = None) -> Tensor: ...
+def repeat(x: TensorLike, repeats: SizeLike, *, dim: int | None = None) -> Tensor: ...
 repeat_interleave = repeat
 @overload
-def roll(x: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Tensor:
+def roll(x: TensorLike, shift: SizeLike | Sequence[SizeLike], axis: int | Sequence[int] | None = None) -> Tensor:
     """Elements moved along axes (or in the flattened tensor); those that leave come in at the other end."""
 @overload
-def roll(x: TensorLike, shift: int | Sequence[int], *, dim: int | Sequence[int] | None = None) -> Tensor: ...
+def roll(x: TensorLike, shift: SizeLike | Sequence[SizeLike], *, dim: int | Sequence[int] | None = None) -> Tensor: ...
 @overload
 def flip(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
     """Axes reversed (all by default)."""
@@ -513,7 +513,7 @@ def rot90(x: TensorLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
     """Rotated k times by a quarter turn in the plane of two axes."""
 def pad(
     x: TensorLike,
-    pad_width: int | Sequence[int] | Sequence[Sequence[int]],
+    pad_width: SizeLike | Sequence[SizeLike] | Sequence[Sequence[SizeLike]],
     mode: str = 'constant',
     value: TensorLike = 0,
 ) -> Tensor:

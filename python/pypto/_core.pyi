@@ -5,7 +5,7 @@ from typing import Any, overload
 
 from ._dtypes import DType
 from ._tensor import Tensor
-from ._types import DTypeLike, ShapeLike, TensorLike
+from ._types import DTypeLike, ShapeLike, SizeLike, TensorLike
 
 Entry: Any
 Executable: Any
@@ -152,9 +152,9 @@ class TensorHandle:
     def __le__(self, other: TensorLike) -> Tensor: ...
     def __gt__(self, other: TensorLike) -> Tensor: ...
     def __ge__(self, other: TensorLike) -> Tensor: ...
-    def tril(self, k: int = 0) -> Tensor:
+    def tril(self, k: SizeLike = 0) -> Tensor:
         """x with zeros above the k-th diagonal of its last two axes."""
-    def triu(self, k: int = 0) -> Tensor:
+    def triu(self, k: SizeLike = 0) -> Tensor:
         """x with zeros below the k-th diagonal of its last two axes."""
     def sigmoid(self) -> Tensor:
         """1 / (1 + exp(-x))."""
@@ -328,10 +328,10 @@ class TensorHandle:
     def broadcast_to(self, shape: ShapeLike) -> Tensor:
         """x repeated to a larger shape by NumPy's rule; -1 keeps a size."""
     @overload
-    def split(self, sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]:
+    def split(self, sections: int | Sequence[SizeLike], axis: int = 0) -> tuple[Tensor, ...]:
         """Cut along an axis into a number of equal parts, or at the given positions."""
     @overload
-    def split(self, sections: int | Sequence[int], *, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def split(self, sections: int | Sequence[SizeLike], *, dim: int = 0) -> tuple[Tensor, ...]: ...
     @overload
     def chunk(self, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
         """Cut along an axis into at most `chunks` parts of equal size (the last may be smaller)."""
@@ -342,19 +342,19 @@ class TensorHandle:
         """The slices along an axis, without it."""
     @overload
     def unbind(self, *, dim: int = 0) -> tuple[Tensor, ...]: ...
-    def tile(self, reps: int | Sequence[int]) -> Tensor:
+    def tile(self, reps: SizeLike | Sequence[SizeLike]) -> Tensor:
         """x repeated whole along each axis."""
     @overload
-    def repeat(self, repeats: int, axis: int | None = None) -> Tensor:
+    def repeat(self, repeats: SizeLike, axis: int | None = None) -> Tensor:
         """Each element repeated, along an axis or of the flattened tensor (NumPy's repeat)."""
     @overload
-    def repeat(self, repeats: int, *, dim: int | None = None) -> Tensor: ...
+    def repeat(self, repeats: SizeLike, *, dim: int | None = None) -> Tensor: ...
     repeat_interleave = repeat
     @overload
-    def roll(self, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Tensor:
+    def roll(self, shift: SizeLike | Sequence[SizeLike], axis: int | Sequence[int] | None = None) -> Tensor:
         """Elements moved along axes (or in the flattened tensor); those that leave come in at the other end."""
     @overload
-    def roll(self, shift: int | Sequence[int], *, dim: int | Sequence[int] | None = None) -> Tensor: ...
+    def roll(self, shift: SizeLike | Sequence[SizeLike], *, dim: int | Sequence[int] | None = None) -> Tensor: ...
     @overload
     def flip(self, axis: int | Sequence[int] | None = None) -> Tensor:
         """Axes reversed (all by default)."""

@@ -51,7 +51,7 @@ struct Function {
   // "x: Tensor, axis: int | tuple[int, ...] | None = None, keepdims: bool = False". `dim` and
   // `keepdim` are accepted for `axis` and `keepdims` everywhere, `*operands: Tensor` takes the rest.
   // Types: Tensor, int, float, bool, str, DType, Size (int or symbolic), Shape, None, tuple[int, ...],
-  // tuple[Tensor, ...]. A parameter "Tensor | float" takes weak Python scalars.
+  // tuple[Size, ...], tuple[Tensor, ...]. A parameter "Tensor | float" takes weak Python scalars.
   std::string signature;
   std::string returns = "Tensor";   // or "tuple[Tensor, Tensor]", "tuple[Tensor, ...]"
   std::string doc;             // shapes, dtypes, errors, source of a formula

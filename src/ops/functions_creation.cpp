@@ -78,21 +78,21 @@ Values build_linspace(const Args& args) {
 using Comparison = Value (*)(Operand, Operand);
 
 // How column - row compares with k, as a bool that broadcasts to [n, m].
-Value diagonal_mask(const Size& n, const Size& m, int64_t k, Comparison compare, int rank = 2) {
-  return compare(positions(m, rank - 1, rank), add(positions(n, rank - 2, rank), k));
+Value diagonal_mask(const Size& n, const Size& m, const Size& k, Comparison compare, int rank = 2) {
+  return compare(positions(m, rank - 1, rank), add(positions(n, rank - 2, rank), size_value(k, DType::I64)));
 }
 
 Values build_eye(const Args& args) {
   const Size n = args.size("n"), m = args.given("m") ? args.size("m") : n;
-  return {cast(broadcast_to(diagonal_mask(n, m, args.integer("k"), equal), {n, m}),
-               dtype_or(args, kDefaultFloat))};
+  return {
+      cast(broadcast_to(diagonal_mask(n, m, args.size("k"), equal), {n, m}), dtype_or(args, kDefaultFloat))};
 }
 
 Values triangle(const Args& args, Comparison compare) {
   const Value x = args.tensor("x");
   if (x.rank() < 2) fail(args, "a triangle needs two axes", "rank >= 2", x.type().str());
   const Size &n = x.shape()[x.rank() - 2], &m = x.shape()[x.rank() - 1];
-  const Value mask = diagonal_mask(n, m, args.integer("k"), compare, x.rank());
+  const Value mask = diagonal_mask(n, m, args.size("k"), compare, x.rank());
   return {where(mask, x, full({}, Scalar::from_int(x.dtype(), 0)))};
 }
 
@@ -174,20 +174,20 @@ const std::vector<Function>& creation_functions() {
        .cases = {"start=0.0, stop=1.0, num=7", "start=-2.0, stop=3.0, num=5, endpoint=False",
                  "start=1.0, stop=2.0, num=1", "start=1.0, stop=2.0, num=0"}},
       {.name = "eye",
-       .signature = "n: Size, m: Size | None = None, k: int = 0, dtype: DType = float32",
+       .signature = "n: Size, m: Size | None = None, k: Size = 0, dtype: DType = float32",
        .doc = "Ones on the k-th diagonal of an n x m matrix, zeros elsewhere.",
        .build = build_eye,
        .test = {.numpy = "np.eye(n, m, k)", .exact = true},
        .cases = {"n=4", "n=3, m=5, k=1", "n=3, m=2, k=-1", "n=0"}},
       {.name = "tril",
-       .signature = "x: Tensor, k: int = 0",
+       .signature = "x: Tensor, k: Size = 0",
        .doc = "x with zeros above the k-th diagonal of its last two axes.",
        .build = [](const Args& a) { return triangle(a, less_equal); },
        .test = {.numpy = "np.tril(x, k)", .dtypes = "iuf", .exact = true},
        .cases = {"x=(4,4)", "x=(2,3,5), k=1", "x=(5,3), k=-2"},
        .method = true},
       {.name = "triu",
-       .signature = "x: Tensor, k: int = 0",
+       .signature = "x: Tensor, k: Size = 0",
        .doc = "x with zeros below the k-th diagonal of its last two axes.",
        .build = [](const Args& a) { return triangle(a, greater_equal); },
        .test = {.numpy = "np.triu(x, k)", .dtypes = "iuf", .exact = true},

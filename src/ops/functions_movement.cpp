@@ -176,22 +176,24 @@ Values pieces(const Value& x, int64_t axis, const std::vector<Size>& cuts) {
   return parts;
 }
 
+// Of a size that is not known, its hint tells, and the answer becomes a guard.
+bool not_negative(const Size& n) { return assume(Size(-1) < n); }
+
 // A number of equal parts, or the positions at which to cut (beyond the end: empty parts).
 Values build_split(const Args& args) {
   const Value x = args.tensor("x");
   const int64_t axis = axis_argument(args, "axis", x.rank());
   const Size n = x.shape()[axis];
-  const auto given = args.integers("sections");
   std::vector<Size> cuts{Size(0)};
   if (args.whole("sections")) {
-    const int64_t parts = given[0];
+    const int64_t parts = args.integer("sections");
     if (parts < 1 || !assume(equal(mod(n, parts), Size(0))))
       fail(args, "axis " + std::to_string(axis) + " cannot be cut into equal parts",
            "a number of parts that divides " + to_text(n), std::to_string(parts), std::to_string(axis), {x});
     for (int64_t i = 1; i <= parts; i++) cuts.push_back(simplify(floordiv(n, parts) * Size(i)));
   } else {
-    for (int64_t at : given)
-      cuts.push_back(at < 0 ? simplify(max(n + Size(at), Size(0))) : simplify(min(Size(at), n)));
+    for (const Size& at : args.shape("sections"))
+      cuts.push_back(simplify(not_negative(at) ? min(at, n) : max(n + at, Size(0))));
     cuts.push_back(n);
     for (size_t i = 1; i < cuts.size(); i++) cuts[i] = simplify(max(cuts[i - 1], cuts[i]));
   }
@@ -235,44 +237,44 @@ Values build_unbind(const Args& args) {
 
 Values build_tile(const Args& args) {
   Value x = args.tensor("x");
-  std::vector<int64_t> reps = args.integers("reps");
+  Shape reps = args.shape("reps");
   const size_t rank = std::max<size_t>(x.rank(), reps.size());
   Shape from = x.shape();
   from.insert(from.begin(), rank - from.size(), Size(1));
-  reps.insert(reps.begin(), rank - reps.size(), 1);
+  reps.insert(reps.begin(), rank - reps.size(), Size(1));
   Shape apart, repeated, result;
   for (size_t d = 0; d < rank; d++) {
-    if (reps[d] < 0) fail(args, "a number of repetitions is negative", "", std::to_string(reps[d]));
+    if (!not_negative(reps[d])) fail(args, "a number of repetitions is negative", "", to_text(reps[d]));
     apart.insert(apart.end(), {Size(1), from[d]});
-    repeated.insert(repeated.end(), {Size(reps[d]), from[d]});
-    result.push_back(simplify(Size(reps[d]) * from[d]));
+    repeated.insert(repeated.end(), {reps[d], from[d]});
+    result.push_back(simplify(reps[d] * from[d]));
   }
   return {reshape(broadcast_to(reshape(x, apart), repeated), result)};
 }
 
 Values build_repeat(const Args& args) {
   Value x = args.tensor("x");
-  const int64_t n = args.integer("repeats");
-  if (n < 0) fail(args, "repeats is negative", "repeats >= 0", std::to_string(n));
+  const Size n = args.size("repeats");
+  if (!not_negative(n)) fail(args, "repeats is negative", "repeats >= 0", to_text(n));
   if (!args.given("axis")) x = reshape(x, {Size(-1)});
   const int64_t axis = args.given("axis") ? axis_argument(args, "axis", x.rank()) : 0;
   const Value apart = expand(x, axis + 1);
   Shape repeated = apart.shape(), result = x.shape();
   repeated[axis + 1] = n;
-  result[axis] = simplify(result[axis] * Size(n));
+  result[axis] = simplify(result[axis] * n);
   return {reshape(broadcast_to(apart, repeated), result)};
 }
 
-Value roll(const Value& x, int64_t axis, int64_t shift) {
+Value roll(const Value& x, int64_t axis, const Size& shift) {
   const Size n = x.shape()[axis];
-  if (n.is_const(0) || shift == 0) return x;
-  const Size cut = simplify(mod(Size(-shift), n));
+  if (n.is_const(0) || shift.is_const(0)) return x;
+  const Size cut = simplify(mod(Size(0) - shift, n));
   return concat({slice_axis(x, axis, cut, n), slice_axis(x, axis, 0, cut)}, axis);
 }
 
 Values build_roll(const Args& args) {
   const Value x = args.tensor("x");
-  auto shifts = args.integers("shift");
+  auto shifts = args.shape("shift");
   if (!args.given("axis")) {
     if (shifts.size() != 1)
       fail(args, "without an axis there is one shift", "1", std::to_string(shifts.size()));
@@ -308,9 +310,9 @@ Values build_rot90(const Args& args) {
 }
 
 // The position of x that each place of a padded axis repeats.
-Value padding_source(const Args& args, const std::string& mode, const Size& n, int64_t before,
-                     int64_t after) {
-  const Value i = sub(iota({simplify(n + Size(before + after))}, 0, DType::I64), before);
+Value padding_source(const Args& args, const std::string& mode, const Size& n, const Size& before,
+                     const Size& after) {
+  const Value i = sub(iota({simplify(n + before + after)}, 0, DType::I64), size_value(before, DType::I64));
   const Value size = size_value(n, DType::I64);
   if (mode == "edge") return minimum(maximum(i, int64_t{0}), sub(size, int64_t{1}));
   if (mode == "wrap") return binary("remainder", i, size);
@@ -327,7 +329,7 @@ Value padding_source(const Args& args, const std::string& mode, const Size& n, i
 
 Values build_pad(const Args& args) {
   Value x = args.tensor("x");
-  auto widths = args.integers("pad_width");
+  Shape widths = args.shape("pad_width");
   const int rank = x.rank();
   if (widths.size() == 1) widths.assign(2 * rank, widths[0]);
   if (widths.size() == 2 && rank != 1) {
@@ -338,8 +340,8 @@ Values build_pad(const Args& args) {
   if (static_cast<int>(widths.size()) != 2 * rank)
     fail(args, "pad_width needs a pair (before, after) for each axis", std::to_string(rank) + " pairs",
          std::to_string(widths.size()) + " numbers");
-  for (int64_t w : widths)
-    if (w < 0) fail(args, "a width is negative", "widths >= 0", std::to_string(w));
+  for (const Size& w : widths)
+    if (!not_negative(w)) fail(args, "a width is negative", "widths >= 0", to_text(w));
   const std::string mode = args.string("mode");
   if (mode == "constant") {
     Exprs before, after;
@@ -350,7 +352,7 @@ Values build_pad(const Args& args) {
     return {pad(x, before, after, to_value(args.operand("value"), x.dtype()))};
   }
   for (int d = 0; d < rank; d++)
-    if (widths[2 * d] != 0 || widths[2 * d + 1] != 0)
+    if (!widths[2 * d].is_const(0) || !widths[2 * d + 1].is_const(0))
       x = take(x, padding_source(args, mode, x.shape()[d], widths[2 * d], widths[2 * d + 1]), d);
   return {x};
 }
@@ -462,7 +464,7 @@ std::vector<Function> joining_functions() {
        .test = {.numpy = "np.vstack(xs)", .dtypes = "f", .exact = true},
        .cases = {"xs=[(2,3),(1,3)]", "xs=[(3,),(3,)]"}},
       {.name = "split",
-       .signature = "x: Tensor, sections: int | tuple[int, ...], axis: int = 0",
+       .signature = "x: Tensor, sections: int | tuple[Size, ...], axis: int = 0",
        .returns = "tuple[Tensor, ...]",
        .doc = "Cut along an axis into a number of equal parts, or at the given positions.",
        .build = build_split,
@@ -491,14 +493,14 @@ std::vector<Function> joining_functions() {
 std::vector<Function> repeating_functions() {
   return {
       {.name = "tile",
-       .signature = "x: Tensor, reps: int | tuple[int, ...]",
+       .signature = "x: Tensor, reps: Size | tuple[Size, ...]",
        .doc = "x repeated whole along each axis.",
        .build = build_tile,
        .test = {.numpy = "np.tile(x, reps)", .dtypes = "f", .exact = true},
        .cases = {"x=(3,), reps=2", "x=(2,3), reps=(2,1,2)", "x=(2,3), reps=2", "x=(3,), reps=0"},
        .method = true},
       {.name = "repeat",
-       .signature = "x: Tensor, repeats: int, axis: int | None = None",
+       .signature = "x: Tensor, repeats: Size, axis: int | None = None",
        .doc = "Each element repeated, along an axis or of the flattened tensor (NumPy's repeat).",
        .build = build_repeat,
        .test = {.numpy = "np.repeat(x, repeats, axis)", .dtypes = "f", .exact = true},
@@ -506,7 +508,7 @@ std::vector<Function> repeating_functions() {
        .method = true,
        .aliases = {"repeat_interleave"}},
       {.name = "roll",
-       .signature = "x: Tensor, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None",
+       .signature = "x: Tensor, shift: Size | tuple[Size, ...], axis: int | tuple[int, ...] | None = None",
        .doc =
            "Elements moved along axes (or in the flattened tensor); those that leave come in at the other end.",
        .build = build_roll,
@@ -529,7 +531,7 @@ std::vector<Function> repeating_functions() {
        .cases = {"x=(3,5)", "x=(3,5), k=2", "x=(3,5,2), k=-1, axes=(1,2)"}},
       {.name = "pad",
        .signature =
-           "x: Tensor, pad_width: int | tuple[int, ...], mode: str = \"constant\", value: Tensor | float = 0",
+           "x: Tensor, pad_width: Size | tuple[Size, ...], mode: str = \"constant\", value: Tensor | float = 0",
        .doc =
            "x with borders. pad_width holds (before, after) for each axis, one pair for all, or one number. "
            "Modes: constant, edge, reflect, symmetric, wrap.",

@@ -56,20 +56,20 @@ struct TestSpec {
 // differentiated in turn; they are linear in the cotangents, from which forward mode follows.
 struct Vjp {
   const Node& node;
-  const Values& x;                   // the operands
-  const Values& y;                   // the results
-  const Values& d;                   // the results' cotangents, of their types; at least one is there
-  const std::vector<bool>& wanted;   // whose cotangents are asked for: floating operands alone
+  const Values& x;  // the operands
+  const Values& y;  // the results
+  const Values& d;  // the results' cotangents, of their types; at least one is there
+  const std::vector<bool>& wanted;  // whose cotangents are asked for: floating operands alone
 };
 using GradientRule = Values (*)(const Vjp&);
-using PartialRule = Value (*)(const Vjp&);   // the cotangent of one operand
+using PartialRule = Value (*)(const Vjp&);  // the cotangent of one operand
 
 // What a batching rule is given: operands of which some have a new leading axis of size `size`, the others
 // being the same for all of it. It answers with results that all have that axis.
 struct Batch {
   const Node& node;
   const Values& x;
-  const std::vector<bool>& batched;   // which operands have the axis; at least one
+  const std::vector<bool>& batched;  // which operands have the axis; at least one
   const Size& size;
 };
 using BatchRule = Values (*)(const Batch&);
@@ -78,7 +78,7 @@ struct OpRow {
   std::string name;
   Family family;
   int min_inputs, max_inputs;  // max -1: any number
-  std::string doc;             // one line
+  std::string doc;  // one line
   std::shared_ptr<Attrs> (*make_attrs)();
   // Result types; checks everything (raises through InferArgs::fail). Operands of elementwise rows
   // have equal shapes already: broadcasting and promotion are done by the builder.
@@ -94,18 +94,18 @@ struct OpRow {
   std::vector<BufferPtr> (*interpret)(const Node&, const std::vector<BufferPtr>&, const Sizes&) = nullptr;
   // Rows with floating results have one of these, or are `discrete`: constant wherever they have a derivative.
   GradientRule gradient = nullptr;
-  std::vector<PartialRule> partials;   // elementwise rows: one for each operand, null where it is discrete
+  std::vector<PartialRule> partials;  // elementwise rows: one for each operand, null where it is discrete
   bool discrete = false;
-  BatchRule batch = nullptr;           // elementwise rows need none
+  BatchRule batch = nullptr;  // elementwise rows need none
   TestSpec test;
-  std::vector<std::string> aliases;   // of the public function that an elementwise row becomes
+  std::vector<std::string> aliases;  // of the public function that an elementwise row becomes
 
   bool is_elementwise() const { return scalar != nullptr; }
 };
 
 // --- the table -----------------------------------------------------------------------------------
 const std::vector<const OpRow*>& all_rows();
-const OpRow& row(std::string_view name);       // InternalError if there is none
+const OpRow& row(std::string_view name);  // InternalError if there is none
 
 template <class T>
 const T& attrs_of(const Node& node) {

@@ -214,7 +214,8 @@ Arg sequence_arg(nb::handle h, const Parameter* parameter) {
     strings &= PyUnicode_Check(item.ptr());
     tensors |= is_tensor(item);
   }
-  const bool structural_list = parameter && !parameter->takes("Shape") && !parameter->takes("Size");
+  const bool structural_list = parameter && !parameter->takes("Shape") && !parameter->takes("Size") &&
+                               !parameter->takes("tuple[Size, ...]");
   const bool wants_tensors = parameter && parameter->takes("tuple[Tensor, ...]");
   if (wants_tensor) return value_of(h);
   if (!wants_tensors && !tensors) {

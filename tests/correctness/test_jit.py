@@ -331,3 +331,45 @@ def test_code_before_and_after_calls():
     assert "float" in fn.get_code(backend="cpu")
     fn(pto.ones((2, 3), dtype="float64"), pto.ones((3, 4), dtype="float64"))
     assert "double" in fn.get_code(backend="cpu")
+
+
+@pytest.mark.parametrize(
+    "ours, numpys",
+    [
+        (lambda x, p: pto.roll(x, p, axis=1), lambda x, p: np.roll(x, p, axis=1)),
+        (lambda x, p: pto.roll(x, -p), lambda x, p: np.roll(x, -p)),
+        (lambda x, p: pto.repeat(x, p, axis=1), lambda x, p: np.repeat(x, p, axis=1)),
+        (lambda x, p: pto.tile(x, (p, 2)), lambda x, p: np.tile(x, (p, 2))),
+        (lambda x, p: pto.pad(x, ((p, 0), (1, p))), lambda x, p: np.pad(x, ((p, 0), (1, p)))),
+        (lambda x, p: pto.pad(x, p, mode="wrap"), lambda x, p: np.pad(x, p, mode="wrap")),
+        (lambda x, p: pto.tril(x, p), lambda x, p: np.tril(x, p)),
+        (lambda x, p: pto.triu(x, -p), lambda x, p: np.triu(x, -p)),
+        (lambda x, p: pto.eye(4, 6, p), lambda x, p: np.eye(4, 6, p)),
+        (lambda x, p: pto.split(x, (1, 1 + p), axis=1)[1], lambda x, p: np.split(x, (1, 1 + p), axis=1)[1]),
+    ],
+)
+def test_counts_and_positions_vary_without_a_trace(ours, numpys):
+    fn = pto.jit(ours)
+    x = np.arange(24).reshape(4, 6)
+    for p in (0, 1, 2, 5, 3):
+        np.testing.assert_array_equal(fn(x, p).numpy(), numpys(x, p))
+    assert len(fn.reasons) == 2
+    with pytest.raises(pto.Error, match="negative"):
+        pto.repeat(x, -1)
+
+
+def test_a_cache_is_written_at_any_position():
+    @pto.jit
+    def write(cache, row, at):
+        cache[:, at : at + row.shape[1]] = row
+        cache[0, at] = -1.0
+        return cache
+
+    want = np.zeros((2, 8, 3), np.float32)
+    cache = pto.zeros((2, 8, 3))
+    for at in (0, 1, 2, 7, 3):
+        cache = write(cache, np.full((2, 1, 3), at + 1.0, np.float32), at)
+        want[1, at] = at + 1
+        want[0, at] = -1
+        np.testing.assert_array_equal(cache.numpy(), want)
+    assert len(write.reasons) == 2

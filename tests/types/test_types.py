@@ -76,7 +76,7 @@ def test_wrong_is_refused():
     [
         ("softmax", "(x: Tensor, axis: int | tuple[int, ...] = -1, *, dim: int | tuple[int, ...] = axis) -> Tensor"),
         ("exp", "(x: Tensor) -> Tensor"),
-        ("eye", "(n: Size, m: Size | None = None, k: int = 0, dtype: DType = pypto.float32) -> Tensor"),
+        ("eye", "(n: Size, m: Size | None = None, k: Size = 0, dtype: DType = pypto.float32) -> Tensor"),
         ("broadcast_arrays", "(*xs: Tensor) -> tuple[Tensor, ...]"),
     ],
 )
