@@ -28,10 +28,12 @@ float32 results against exact ones, in units of the last place (ulp) or absolute
 PARTS = [
     ("Compilation", "jit kernel Compiled spec TensorSpec custom_op foreign"),
     ("Control flow", "cond while_loop scan"),
-    ("Modules", "module Module Parameter"),
+    ("Modules", "module Module Parameter Buffer"),
     ("Tensors and types", "Tensor is_tensor asarray from_numpy from_dlpack load save DType result_type Size"),
     ("Session", "materialise counters num_threads set_num_threads op_table function_table Error InternalError"),
 ]
+
+PACKAGES = [("Layers and losses", pypto.nn), ("Initialisers", pypto.nn.init)]
 
 
 def plain(text):
@@ -107,6 +109,10 @@ def reference():
             lines.append(python_entry(name, value))
             if isinstance(value, type):
                 lines += members(value)
+        sections.append(f"## {title}\n\n" + "\n".join(lines) + "\n")
+    for title, package in PACKAGES:
+        names = [n for n in package.__all__ if n not in ("init", "Buffer", "Module", "Parameter")]
+        lines = [python_entry(n, getattr(package, n), package.__name__.removeprefix("pypto.") + ".") for n in names]
         sections.append(f"## {title}\n\n" + "\n".join(lines) + "\n")
     own = [row for row in pypto.function_table() if hasattr(pypto, row["name"]) and not hasattr(pypto.random, row["name"])]
     sections.append("## Functions\n\n" + "\n".join(map(function_entry, sorted(own, key=lambda r: r["name"]))) + "\n")

@@ -9,7 +9,7 @@ import math as _math
 from typing import Any
 
 from . import _setup  # noqa: F401 - before anything makes a tensor
-from . import _core, random
+from . import _core, nn, random
 from ._arrays import asarray, from_dlpack, from_numpy
 from ._control import cond, custom_op, foreign, scan, while_loop
 from ._dtypes import (
@@ -35,7 +35,7 @@ from ._files import load, save
 from ._functions import functions as _functions
 from ._functions import table as _table
 from ._jit import Compiled, jit, kernel
-from ._module import Module, Parameter, module
+from ._module import Buffer, Module, Parameter, module
 from ._specs import TensorSpec, spec
 from ._tensor import Tensor, is_tensor
 from .random import Generator, bernoulli, categorical, dropout, manual_seed, normal, permutation, rand, randint, randn, uniform

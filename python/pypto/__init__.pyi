@@ -3,6 +3,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, overload
 
+from . import nn as nn
 from . import random as random
 from ._arrays import asarray as asarray
 from ._arrays import from_dlpack as from_dlpack
@@ -35,6 +36,7 @@ from ._files import save as save
 from ._jit import Compiled as Compiled
 from ._jit import jit as jit
 from ._jit import kernel as kernel
+from ._module import Buffer as Buffer
 from ._module import Module as Module
 from ._module import Parameter as Parameter
 from ._module import module as module

@@ -36,6 +36,7 @@ _MISSING = object()
 # The standard library and NumPy keep caches in their globals, which are no part of what a function computes.
 _INSTALLED = tuple(sysconfig.get_path(p) + os.sep for p in ("purelib", "platlib"))
 _OWN = (PACKAGE, os.path.dirname(np.__file__) + os.sep, "<frozen")
+_LAYERS = os.path.join(PACKAGE, "nn") + os.sep  # modules as users write them, with attributes that may change
 _STANDARD = tuple(sysconfig.get_path(p) + os.sep for p in ("stdlib", "platstdlib"))
 
 Chain = tuple[str, str, tuple[str, ...]]
@@ -310,7 +311,9 @@ class Recorder:
 
 def _is_own(code: types.CodeType) -> bool:
     file = code.co_filename
-    return file.startswith(_OWN) or (file.startswith(_STANDARD) and not file.startswith(_INSTALLED))
+    return (file.startswith(_OWN) and not file.startswith(_LAYERS)) or (
+        file.startswith(_STANDARD) and not file.startswith(_INSTALLED)
+    )
 
 
 def _in_class(cls: type, name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _core
@@ -30,12 +30,18 @@ class Parameter(Tensor):
         super().__init__(data, dtype)
 
 
+class Buffer(Tensor):
+    """A tensor that belongs to a module's state and is not learnt: running statistics, tables."""
+
+    __slots__ = ()
+
+
 def _tuple(x: Any) -> tuple:
     return x if isinstance(x, tuple) else (x,)
 
 
 class Module:
-    """Base of modules: attributes that are parameters, modules, or lists, tuples and dicts of them are
+    """Base of modules: attributes that are parameters, buffers, modules, or lists, tuples and dicts of them are
     found by name; calling the module runs `forward` under the class's name."""
 
     training: bool = True
@@ -71,34 +77,57 @@ class Module:
         """This module and all within."""
         return (m for _, m in self.named_modules())
 
-    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """The parameters by name, each once."""
-        seen: set[int] = set()
+    def _named(self, kind: type) -> Iterator[tuple[str, Any]]:
+        """The tensors of a kind by name: under each name, if several modules have one."""
         for prefix, module in self.named_modules():
             for name, value in module._children():
-                if isinstance(value, Parameter) and id(value) not in seen:
-                    seen.add(id(value))
+                if isinstance(value, kind):
                     yield (f"{prefix}.{name}" if prefix else name), value
+
+    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        """The parameters by name, each once: one that several modules share has its first name."""
+        return _each_once(self._named(Parameter))
 
     def parameters(self) -> Iterator[Parameter]:
         """The parameters, each once."""
         return (p for _, p in self.named_parameters())
 
+    def named_buffers(self) -> Iterator[tuple[str, Buffer]]:
+        """The buffers by name, each once."""
+        return _each_once(self._named(Buffer))
+
+    def buffers(self) -> Iterator[Buffer]:
+        """The buffers, each once."""
+        return (b for _, b in self.named_buffers())
+
+    def register_buffer(self, name: str, value: Any) -> None:
+        """Makes a tensor part of the module's state under a name; the same as ``self.name = Buffer(value)``."""
+        setattr(self, name, value if isinstance(value, Buffer) else Buffer(value))
+
+    def apply(self, fn: Callable[[Module], Any]) -> Module:
+        """Calls `fn` with every module within, the inner ones first, and this one last."""
+        for module in reversed(list(self.modules())):
+            fn(module)
+        return self
+
     # --- state --------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The parameters by name, as handles to their present values."""
-        return {name: p.copy() for name, p in self.named_parameters()}
+        """The parameters and buffers by name, as handles to their present values; what several modules
+        share stands there once, under its first name."""
+        return {name: value.copy() for name, value in _each_once(self._named((Parameter, Buffer)))}  # type: ignore[arg-type]
 
     def load_state_dict(self, state: Any, strict: bool = True) -> None:
-        """Takes the values of `state` (tensors or arrays by name). Nothing is changed if names are missing
-        or unexpected (unless ``strict=False``), or shapes differ."""
+        """Takes the values of `state` (tensors or arrays by name). What several modules share may come under
+        any of its names; the last one that is given counts. Nothing is changed if names are missing or
+        unexpected (unless ``strict=False``), or shapes differ."""
         from ._arrays import as_tensor
 
-        own = dict(self.named_parameters())
-        missing = [n for n in own if n not in state]
-        unexpected = [n for n in state if n not in own]
+        own = dict(self._named((Parameter, Buffer)))  # type: ignore[arg-type]
         values = {n: as_tensor(state[n]) for n in own if n in state}
+        given = {id(own[n]) for n in values}
+        missing = [n for n, _ in _each_once(iter(own.items())) if id(own[n]) not in given]
+        unexpected = [n for n in state if n not in own]
         misshapen = [
             f"{n}: {tuple(own[n].shape)} here, {tuple(v.shape)} given" for n, v in values.items() if own[n].shape != v.shape
         ]
@@ -106,10 +135,30 @@ class Module:
             lines = []
             for title, names in (("missing", missing), ("unexpected", unexpected), ("misshapen", misshapen)):
                 if names:
-                    lines.append(f"{title}: {', '.join(names)}")
+                    lines.append(f"{title}: {', '.join(map(str, names))}")
             raise Error("the state does not fit the module", op="load_state_dict", got="; ".join(lines), **caller())
-        for name, value in values.items():
-            own[name]._rebind(value.astype(own[name].dtype) if value.dtype != own[name].dtype else value)
+        fitting = {n: v.astype(own[n].dtype) if v.dtype != own[n].dtype else v for n, v in values.items()}
+        for name, value in fitting.items():
+            own[name]._rebind(value)
+
+    def summary(self) -> str:
+        """A table of what is inside: name, type, parameters and bytes of each module without those within,
+        and the totals. Shared parameters are counted where they stand first."""
+        seen: set[int] = set()
+        rows, total, size = [], 0, 0
+        for name, module in self.named_modules():
+            count = held = 0
+            for _, value in module._children():
+                if isinstance(value, (Parameter, Buffer)) and id(value) not in seen:
+                    seen.add(id(value))
+                    count += int(value.size) if isinstance(value, Parameter) else 0
+                    held += int(value.nbytes)
+            rows.append((name, type(module).__name__, f"{count:,}", f"{held:,}"))
+            total, size = total + count, size + held
+        rows = [("name", "type", "parameters", "bytes"), *rows, ("total", "", f"{total:,}", f"{size:,}")]
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        lines = [f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c:>{widths[2]}}  {d:>{widths[3]}}" for a, b, c, d in rows]
+        return "\n".join(lines)
 
     def train(self, mode: bool = True) -> Module:
         """Training mode, here and within."""
@@ -122,26 +171,37 @@ class Module:
         return self.train(False)
 
     def to(self, target: Any) -> Module:
-        """The parameters as another floating type, or on a device ("cpu")."""
+        """Parameters and buffers of floating types as another one, or on a device ("cpu")."""
         dtype = _target(target)
         if dtype is not None:
-            for parameter, value in [(p, p.astype(dtype)) for p in self.parameters()]:
-                parameter._rebind(value)
+            if not dtype.is_floating:
+                raise Error("modules hold floating types", op="to", expected="a floating type", got=str(dtype), **caller())
+            held = [t for t in (*self.parameters(), *self.buffers()) if t.dtype.is_floating]
+            for tensor, value in [(t, t.astype(dtype)) for t in held]:
+                tensor._rebind(value)
         return self
 
     def __repr__(self) -> str:
         lines = [type(self).__name__ + "("]
         for name, value in self._children():
-            if isinstance(value, Parameter):
+            if isinstance(value, (Parameter, Buffer)):
                 lines.append(f"  {name}: {value._type_text}")
             elif isinstance(value, Module):
                 lines.append(f"  {name}: " + repr(value).replace("\n", "\n  "))
         return "\n".join([*lines, ")"]) if len(lines) > 1 else lines[0] + ")"
 
 
+def _each_once(named: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    seen: set[int] = set()
+    for name, value in named:
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield name, value
+
+
 def _entries(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, (Parameter, Module)):
-        if isinstance(value, Parameter) and getattr(value, "_name", None) is None:
+    if isinstance(value, (Parameter, Buffer, Module)):
+        if not isinstance(value, Module) and getattr(value, "_name", None) is None:
             value._name = name
         yield name, value
     elif isinstance(value, (list, tuple)):

@@ -1,0 +1,87 @@
+"""Layers, losses and initialisers. Where PyTorch has a class of the same name, parameters have its names and layouts."""
+
+from __future__ import annotations
+
+from .._module import Buffer, Module, Parameter
+from . import init
+from ._attention import KeyValueCache, MultiHeadAttention, TransformerBlock
+from ._layers import (
+    GELU,
+    MLP,
+    Conv1d,
+    Conv2d,
+    Dropout,
+    Embedding,
+    Flatten,
+    Identity,
+    Linear,
+    ModuleList,
+    ReLU,
+    Sequential,
+    Sigmoid,
+    SiLU,
+    SwiGLU,
+    Tanh,
+)
+from ._losses import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    SmoothL1Loss,
+    cross_entropy,
+    kl_div,
+    smooth_l1_loss,
+)
+from ._norms import BatchNorm, BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm, RMSNorm
+from ._recurrent import GRU, LSTM
+
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "BatchNorm",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "Buffer",
+    "Conv1d",
+    "Conv2d",
+    "CrossEntropyLoss",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "GELU",
+    "GRU",
+    "GroupNorm",
+    "HuberLoss",
+    "Identity",
+    "KLDivLoss",
+    "KeyValueCache",
+    "L1Loss",
+    "LSTM",
+    "LayerNorm",
+    "Linear",
+    "MLP",
+    "MSELoss",
+    "Module",
+    "ModuleList",
+    "MultiHeadAttention",
+    "NLLLoss",
+    "Parameter",
+    "RMSNorm",
+    "ReLU",
+    "Sequential",
+    "SiLU",
+    "Sigmoid",
+    "SmoothL1Loss",
+    "SwiGLU",
+    "Tanh",
+    "TransformerBlock",
+    "cross_entropy",
+    "init",
+    "kl_div",
+    "smooth_l1_loss",
+]
