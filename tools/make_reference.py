@@ -33,7 +33,7 @@ PARTS = [
     ("Session", "materialise counters num_threads set_num_threads op_table function_table Error InternalError"),
 ]
 
-PACKAGES = [("Layers and losses", pypto.nn), ("Initialisers", pypto.nn.init)]
+PACKAGES = [("Layers and losses", pypto.nn), ("Initialisers", pypto.nn.init), ("Optimisers", pypto.optim)]
 
 
 def plain(text):
@@ -111,7 +111,7 @@ def reference():
                 lines += members(value)
         sections.append(f"## {title}\n\n" + "\n".join(lines) + "\n")
     for title, package in PACKAGES:
-        names = [n for n in package.__all__ if n not in ("init", "Buffer", "Module", "Parameter")]
+        names = [n for n in package.__all__ if n not in ("init", "schedules", "Buffer", "Module", "Parameter")]
         lines = [python_entry(n, getattr(package, n), package.__name__.removeprefix("pypto.") + ".") for n in names]
         sections.append(f"## {title}\n\n" + "\n".join(lines) + "\n")
     own = [row for row in pypto.function_table() if hasattr(pypto, row["name"]) and not hasattr(pypto.random, row["name"])]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from . import nn as nn
+from . import optim as optim
 from . import random as random
 from ._arrays import asarray as asarray
 from ._arrays import from_dlpack as from_dlpack
