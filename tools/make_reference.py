@@ -33,7 +33,7 @@ PARTS = [
     ("Session", "materialise counters num_threads set_num_threads op_table function_table Error InternalError"),
 ]
 
-PACKAGES = [("Layers and losses", pypto.nn), ("Initialisers", pypto.nn.init), ("Optimisers", pypto.optim)]
+PACKAGES = [("Layers and losses", pypto.nn), ("Initialisers", pypto.nn.init), ("Optimisers", pypto.optim), ("Data", pypto.data)]
 
 
 def plain(text):

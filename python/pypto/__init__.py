@@ -9,7 +9,7 @@ import math as _math
 from typing import Any
 
 from . import _setup  # noqa: F401 - before anything makes a tensor
-from . import _core, nn, optim, random
+from . import _core, data, nn, optim, random
 from ._arrays import asarray, from_dlpack, from_numpy
 from ._control import cond, custom_op, foreign, scan, while_loop
 from ._dtypes import (

@@ -3,6 +3,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, overload
 
+from . import data as data
 from . import nn as nn
 from . import optim as optim
 from . import random as random
