@@ -806,6 +806,12 @@ def atan2(x: TensorLike, y: TensorLike) -> Tensor:
 arctan2 = atan2
 def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
     """x where the condition holds, y elsewhere."""
+def variable(x: TensorLike) -> Tensor:
+    """x, as a variable of a gradient."""
+def stop_gradient(x: TensorLike) -> Tensor:
+    """x, through which no gradient flows: a constant to whoever differentiates."""
+def multiply_no_nan(x: TensorLike, y: TensorLike) -> Tensor:
+    """x * y, and y where y is 0, for infinite and NaN x too."""
 eq = equal
 ne = not_equal
 lt = less

@@ -36,6 +36,7 @@ function_table: Any
 graph_passes: Any
 host_target: Any
 item: Any
+jvp: Any
 llvm_available: Any
 loop_passes: Any
 make_cond: Any
@@ -56,6 +57,7 @@ slice: Any
 target_names: Any
 to_capsule: Any
 unary: Any
+vjp: Any
 
 class Size:
     """A size or a number that is known when the program runs. Arithmetic stays symbolic, a comparison becomes a
@@ -506,3 +508,9 @@ class TensorHandle:
     def atan2(self, y: TensorLike) -> Tensor:
         """The angle in -pi .. pi of the point (y, x)."""
     arctan2 = atan2
+    def variable(self) -> Tensor:
+        """x, as a variable of a gradient."""
+    def stop_gradient(self) -> Tensor:
+        """x, through which no gradient flows: a constant to whoever differentiates."""
+    def multiply_no_nan(self, y: TensorLike) -> Tensor:
+        """x * y, and y where y is 0, for infinite and NaN x too."""

@@ -115,6 +115,8 @@ class Canonicaliser {
     rules_["broadcast"] = [](const Node& n, const Values& xs) { return moved(n, xs, "broadcast"); };
     rules_["permute"] = permuted;
     rules_["cast"] = converted;
+    for (const char* row : {"variable", "stop_gradient"})
+      rules_[row] = [](const Node&, const Values& xs) { return xs[0]; };
     rules_["negative"] = undone;
     rules_["bitwise_not"] = undone;
     // Not maximum and minimum: which of two zeros they give may depend on the order.

@@ -96,6 +96,12 @@ Value variance(const Value& x, const std::vector<int64_t>& axes, bool keepdims, 
   return cast(div(sum(mul(deviation, deviation), axes, keepdims), n), floating_type(x));
 }
 
+Value root(const Value& sum, double order) {
+  const Value none = equal(sum, 0.0), some = where(none, 1.0, sum);
+  const Value y = order == 2 ? sqrt(some) : binary("power", some, 1 / order);
+  return where(none, order > 0 ? 0.0 : INFINITY, y);
+}
+
 // e^-|x| cannot overflow, and neither tail cancels.
 Value sigmoid(const Value& x) {
   const Value wide = widened(x), e = exp(negative(absolute(wide)));

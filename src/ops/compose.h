@@ -63,6 +63,8 @@ Value expand(const Value& x, int64_t axis);      // a new axis of size 1 there
 Value sum(const Value& x, const std::vector<int64_t>& axes, bool keepdims);     // in x's type
 Value mean(const Value& x, const std::vector<int64_t>& axes, bool keepdims);
 Value variance(const Value& x, const std::vector<int64_t>& axes, bool keepdims, double correction = 0);
+// The root of a sum of powers; at 0 its gradient is 0.
+Value root(const Value& sum, double order);
 Value sigmoid(const Value& x);
 Value softplus(const Value& x);
 Value softmax(const Value& x, const std::vector<int64_t>& axes);

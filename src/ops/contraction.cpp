@@ -7,6 +7,7 @@
 #include "expr/eval.h"
 #include "ops/families.h"
 #include "ops/fold_attrs.h"
+#include "ops/gradient.h"
 #include "ops/size_context.h"
 
 namespace pto {
@@ -202,6 +203,103 @@ std::vector<BufferPtr> interpret_contract(const Node& node, const std::vector<Bu
   return {result};
 }
 
+// --- gradient -----------------------------------------------------------------------------------
+
+Labels once_each(const Labels& labels) {
+  Labels all;
+  for (const auto& label : labels)
+    if (!has(all, label)) all.push_back(label);
+  return all;
+}
+
+// A tensor at `have`, some of the labels of an operand, at all of them: repeated along those that were summed
+// over alone, and on the diagonal of those that stand twice.
+Value at_labels(const Value& x, const Labels& have, const Labels& labels, const Shape& shape) {
+  const Labels all = once_each(labels);
+  Shape kept, sizes;
+  std::vector<int64_t> axes;
+  for (const auto& label : all) {
+    const Size& n = shape[std::find(labels.begin(), labels.end(), label) - labels.begin()];
+    kept.push_back(has(have, label) ? n : Size(1));
+    sizes.push_back(n);
+  }
+  for (const auto& label : labels) axes.push_back(std::find(all.begin(), all.end(), label) - all.begin());
+  return embedded(broadcast_to(reshape(x, kept), sizes), shape, axes);
+}
+
+Labels of_both(const Labels& labels, const Labels& a, const Labels& b) {
+  Labels all;
+  for (const auto& label : once_each(labels))
+    if (has(a, label) || has(b, label)) all.push_back(label);
+  return all;
+}
+
+// The cotangent and an operand in one type: that in which the products are added, if it is the result's.
+Value contracted(const Value& x, const Value& y, ContractAttrs attrs, DType type) {
+  const DType common = x.dtype() == y.dtype() ? x.dtype() : accumulator_type(x.dtype());
+  attrs.dtype = common;
+  const Value z = make_value("contract", {cast(x, common), cast(y, common)},
+                             std::make_shared<ContractAttrs>(std::move(attrs)), current_loc());
+  return cast(z, type);
+}
+
+// x at h = p * stride + r * dilation - before meets d at p = (h + before - r * dilation) / stride: a window
+// over d with zeros between its elements, and taps in the other order.
+Value of_first(const Vjp& v) {
+  const auto& attrs = attrs_of<ContractAttrs>(v.node);
+  Value d = v.d[0], y = v.x[1];
+  ContractAttrs back;
+  back.lhs = attrs.out;
+  back.rhs = attrs.rhs;
+  std::vector<int64_t> turned;
+  for (size_t w = 0; w < attrs.window.size(); w++) {
+    const int64_t place = std::find(attrs.out.begin(), attrs.out.end(), attrs.at[w]) - attrs.out.begin();
+    const int64_t tap = std::find(attrs.rhs.begin(), attrs.rhs.end(), attrs.tap[w]) - attrs.rhs.begin();
+    const int64_t axis = std::find(attrs.lhs.begin(), attrs.lhs.end(), attrs.window[w]) - attrs.lhs.begin();
+    d = dilated(d, place, attrs.stride[w]);
+    turned.push_back(tap);
+    back.window.push_back(attrs.at[w]);
+    back.at.push_back(attrs.window[w]);
+    back.tap.push_back(attrs.tap[w]);
+    back.stride.push_back(1);
+    back.dilation.push_back(attrs.dilation[w]);
+    const Size reach = (y.shape()[tap] - Size(1)) * Size(attrs.dilation[w]);
+    back.before.push_back(simplify(reach - attrs.before[w]));
+    back.count.push_back(v.x[0].shape()[axis]);
+  }
+  if (!turned.empty()) y = flip(y, turned);
+  Labels sources = attrs.out;
+  sources.insert(sources.end(), back.at.begin(), back.at.end());
+  back.out = of_both(attrs.lhs, sources, attrs.rhs);
+  return at_labels(contracted(d, y, back, v.x[0].dtype()), back.out, attrs.lhs, v.x[0].shape());
+}
+
+// Each tap is a window over x whose taps are the places of the result.
+Value of_second(const Vjp& v) {
+  const auto& attrs = attrs_of<ContractAttrs>(v.node);
+  ContractAttrs back;
+  back.lhs = attrs.lhs;
+  back.rhs = attrs.out;
+  for (size_t w = 0; w < attrs.window.size(); w++) {
+    const int64_t tap = std::find(attrs.rhs.begin(), attrs.rhs.end(), attrs.tap[w]) - attrs.rhs.begin();
+    back.window.push_back(attrs.window[w]);
+    back.at.push_back(attrs.tap[w]);
+    back.tap.push_back(attrs.at[w]);
+    back.stride.push_back(attrs.dilation[w]);
+    back.dilation.push_back(attrs.stride[w]);
+    back.before.push_back(attrs.before[w]);
+    back.count.push_back(v.x[1].shape()[tap]);
+  }
+  Labels sources = attrs.out;
+  sources.insert(sources.end(), attrs.tap.begin(), attrs.tap.end());
+  back.out = of_both(attrs.rhs, attrs.lhs, sources);
+  return at_labels(contracted(v.x[0], v.d[0], back, v.x[1].dtype()), back.out, attrs.rhs, v.x[1].shape());
+}
+
+Values gradient_contract(const Vjp& v) {
+  return {v.wanted[0] ? of_first(v) : Value(), v.wanted[1] ? of_second(v) : Value()};
+}
+
 }  // namespace
 
 const std::vector<OpRow>& contraction_rows() {
@@ -215,6 +313,7 @@ const std::vector<OpRow>& contraction_rows() {
        .infer = infer_contract,
        .element = element_contract,
        .interpret = interpret_contract,
+       .gradient = gradient_contract,
        .test = {.numpy =
                     "ref.contract(x0, x1, lhs, rhs, out, window, at, tap, stride, dilation, before, count)",
                 .domains = {"unit"},

@@ -2,8 +2,10 @@
 // TestSpec::dtypes is also the rule for the types that a row takes: the builder converts integers
 // and bools to the default float for rows that take floats alone.
 #include <map>
+#include <numbers>
 
 #include "ops/families.h"
+#include "ops/gradient.h"
 #include "ops/movement_attrs.h"
 #include "ops/size_context.h"
 
@@ -122,12 +124,84 @@ Expr apply_power(const Attrs&, const Exprs& args, const TensorType& result) {
   return select(exponent < zero, of_unit, power);
 }
 
+// A zero of the second operand stays zero, whatever the first is.
+Expr apply_multiply_no_nan(const Attrs&, const Exprs& args, const TensorType& result) {
+  return select(equal(args[1], constant(result.dtype, 0)), args[1], args[0] * args[1]);
+}
+
+Expr apply_identity(const Attrs&, const Exprs& args, const TensorType&) { return args[0]; }
+
+// --- gradients ----------------------------------------------------------------------------------
+// Of two equal operands of maximum and minimum each has a half.
+
+const double kLog2 = std::numbers::ln2, kLog10 = std::numbers::ln10, kErf = 2 * std::numbers::inv_sqrtpi;
+
+Value share(const Vjp& v, Value (*above)(Operand, Operand), int i) {
+  const Value &x = v.x[i], &other = v.x[1 - i];
+  return mul(v.d[0], where(above(x, other), 1.0, where(equal(x, other), 0.5, to_value(0.0, x.dtype()))));
+}
+template <int i>
+Value of_maximum(const Vjp& v) {
+  return share(v, greater, i);
+}
+template <int i>
+Value of_minimum(const Vjp& v) {
+  return share(v, less, i);
+}
+
+Value square(const Value& x) { return mul(x, x); }
+Value of_numerator(const Vjp& v) { return quotient(v.d[0], v.x[1]); }
+Value of_denominator(const Vjp& v) { return negative(scaled(v.d[0], div(v.y[0], v.x[1]))); }
+Value of_modulus(const Vjp& v) { return negative(mul(v.d[0], unary("floor", div(v.x[0], v.x[1])))); }
+
+// y x^(y-1), which is 0 for y = 0, for every x.
+Value of_base(const Vjp& v) {
+  const Value &x = v.x[0], &y = v.x[1];
+  const Value slope = mul(y, binary("power", x, sub(y, 1.0)));
+  return scaled(v.d[0], where(equal(y, 0.0), 0.0, slope));
+}
+// x^y log x, and 0 at x = 0.
+Value of_exponent(const Vjp& v) {
+  const Value &x = v.x[0], positive = where(equal(x, 0.0), 1.0, x);
+  return scaled(v.d[0], scaled(log(positive), v.y[0]));
+}
+
+Value of_abs(const Vjp& v) { return mul(v.d[0], unary("sign", v.x[0])); }
+Value of_copysign(const Vjp& v) {
+  return mul(v.d[0], mul(unary("sign", v.x[0]), binary("copysign", 1.0, v.x[1])));
+}
+
+// (y, x) / (x^2 + y^2) without squares that overflow; 0 at the origin.
+Value over_radius(const Vjp& v, int i) {
+  const Value y = absolute(v.x[0]), x = absolute(v.x[1]), largest = maximum(x, y);
+  const Value m = where(equal(largest, 0.0), 1.0, largest), a = div(v.x[0], m), b = div(v.x[1], m);
+  const Value squares = add(square(a), square(b));
+  return div(div(i == 0 ? a : b, where(equal(largest, 0.0), 1.0, squares)), m);
+}
+Value of_y(const Vjp& v) { return mul(v.d[0], over_radius(v, 1)); }
+Value of_x(const Vjp& v) { return negative(mul(v.d[0], over_radius(v, 0))); }
+
+// 1 / sqrt(1 - x^2)
+Value of_asin(const Vjp& v) {
+  const Value& x = v.x[0];
+  return scaled(v.d[0], div(1.0, sqrt(mul(sub(1.0, x), add(x, 1.0)))));
+}
+Value of_erf(const Vjp& v) { return mul(v.d[0], mul(exp(negative(square(v.x[0]))), kErf)); }
+
+Value chosen(const Vjp& v) { return where(v.x[0], v.d[0], 0.0); }
+Value not_chosen(const Vjp& v) { return where(v.x[0], 0.0, v.d[0]); }
+
 // --- rows ---------------------------------------------------------------------------------------
+
+using Partials = std::vector<PartialRule>;
+const Partials kDiscrete;
 
 using ScalarFn = Expr (*)(const Attrs&, const Exprs&, const TensorType&);
 using InferFn = std::vector<TensorType> (*)(const InferArgs&);
 
-OpRow make_row(std::string name, int arity, ScalarFn scalar, InferFn infer, std::string doc, TestSpec test) {
+OpRow make_row(std::string name, int arity, ScalarFn scalar, InferFn infer, std::string doc, TestSpec test,
+               Partials partials) {
+  const bool discrete = partials.empty();
   return {.name = std::move(name),
           .family = Family::Elementwise,
           .min_inputs = arity,
@@ -136,71 +210,83 @@ OpRow make_row(std::string name, int arity, ScalarFn scalar, InferFn infer, std:
           .make_attrs = new_attrs<NoAttrs>,
           .infer = infer,
           .scalar = scalar,
+          .partials = std::move(partials),
+          .discrete = discrete,
           .test = std::move(test)};
 }
 
 std::vector<OpRow> arithmetic_rows() {
-  auto binary = [](std::string name, ScalarFn scalar, std::string doc, TestSpec test) {
-    return make_row(std::move(name), 2, scalar, infer_same, std::move(doc), std::move(test));
+  auto binary = [](std::string name, ScalarFn scalar, std::string doc, TestSpec test, Partials partials) {
+    return make_row(std::move(name), 2, scalar, infer_same, std::move(doc), std::move(test),
+                    std::move(partials));
   };
-  auto unary = [](std::string name, ScalarFn scalar, std::string doc, TestSpec test) {
-    return make_row(std::move(name), 1, scalar, infer_same, std::move(doc), std::move(test));
+  auto unary = [](std::string name, ScalarFn scalar, std::string doc, TestSpec test, Partials partials) {
+    return make_row(std::move(name), 1, scalar, infer_same, std::move(doc), std::move(test),
+                    std::move(partials));
   };
   return {
       binary("add", apply<Op::Add>, "x + y; of bools, or.",
-             {.numpy = "np.add(x0, x1)", .dtypes = "biuf", .exact = true}),
+             {.numpy = "np.add(x0, x1)", .dtypes = "biuf", .exact = true}, {pass, pass}),
       binary("subtract", apply<Op::Sub>, "x - y.",
-             {.numpy = "np.subtract(x0, x1)", .dtypes = "iuf", .exact = true}),
+             {.numpy = "np.subtract(x0, x1)", .dtypes = "iuf", .exact = true}, {pass, pass_negative}),
       binary("multiply", apply<Op::Mul>, "x * y; of bools, and.",
-             {.numpy = "np.multiply(x0, x1)", .dtypes = "biuf", .exact = true}),
+             {.numpy = "np.multiply(x0, x1)", .dtypes = "biuf", .exact = true},
+             {[](const Vjp& v) { return mul(v.d[0], v.x[1]); },
+              [](const Vjp& v) { return mul(v.d[0], v.x[0]); }}),
       binary("divide", apply<Op::Div>, "x / y, as floating numbers.",
-             {.numpy = "np.divide(x0, x1)", .domains = {"real", "nonzero"}, .ulp = 1}),
+             {.numpy = "np.divide(x0, x1)", .domains = {"real", "nonzero"}, .ulp = 1},
+             {of_numerator, of_denominator}),
       binary("floor_divide", apply<Op::FloorDiv>, "The floor of x / y; x // 0 is 0 for integers.",
              {.numpy = "np.floor(np.divide(x0, x1)) if x0.dtype.kind == 'f' else np.floor_divide(x0, x1)",
               .domains = {"real", "nonzero"},
               .dtypes = "iuf",
-              .exact = true}),
-      binary(
-          "remainder", apply<Op::Mod>,
-          "x - y * floor(x / y), with the sign of y, a zero too; x % 0 is 0 for integers.",
-          {.numpy = "np.remainder(x0, x1)", .domains = {"real", "nonzero"}, .dtypes = "iuf", .atol = 1e-6}),
+              .exact = true},
+             kDiscrete),
+      binary("remainder", apply<Op::Mod>,
+             "x - y * floor(x / y), with the sign of y, a zero too; x % 0 is 0 for integers.",
+             {.numpy = "np.remainder(x0, x1)", .domains = {"real", "nonzero"}, .dtypes = "iuf", .atol = 1e-6},
+             {pass, of_modulus}),
       binary("power", apply_power,
              "x to the power y. Integers wrap; of them a negative power is rounded towards 0.",
-             {.numpy = "ref.power(x0, x1)", .domains = {"positive", "small"}, .dtypes = "iuf", .ulp = 4}),
+             {.numpy = "ref.power(x0, x1)", .domains = {"positive", "small"}, .dtypes = "iuf", .ulp = 4},
+             {of_base, of_exponent}),
       binary("maximum", apply<Op::Max>, "The greater of x and y; NaN if either is NaN.",
-             {.numpy = "np.maximum(x0, x1)", .dtypes = "biuf", .exact = true}),
+             {.numpy = "np.maximum(x0, x1)", .dtypes = "biuf", .exact = true},
+             {of_maximum<0>, of_maximum<1>}),
       binary("minimum", apply<Op::Min>, "The lesser of x and y; NaN if either is NaN.",
-             {.numpy = "np.minimum(x0, x1)", .dtypes = "biuf", .exact = true}),
+             {.numpy = "np.minimum(x0, x1)", .dtypes = "biuf", .exact = true},
+             {of_minimum<0>, of_minimum<1>}),
       binary("copysign", apply<Op::CopySign>, "|x| with the sign of y.",
-             {.numpy = "np.copysign(x0, x1)", .exact = true}),
+             {.numpy = "np.copysign(x0, x1)", .exact = true}, {of_copysign, nullptr}),
       unary("negative", apply<Op::Neg>, "-x; integers wrap.",
-            {.numpy = "np.negative(x0)", .dtypes = "iuf", .exact = true}),
+            {.numpy = "np.negative(x0)", .dtypes = "iuf", .exact = true}, {pass_negative}),
       unary("abs", apply_abs, "|x|; the least integer is its own.",
-            {.numpy = "np.abs(x0)", .dtypes = "iuf", .exact = true}),
+            {.numpy = "np.abs(x0)", .dtypes = "iuf", .exact = true}, {of_abs}),
       unary("sign", apply_sign, "-1, 0 or 1, as x is less than, equal to or greater than 0; NaN of NaN.",
-            {.numpy = "np.sign(x0)", .dtypes = "iuf", .exact = true}),
+            {.numpy = "np.sign(x0)", .dtypes = "iuf", .exact = true}, kDiscrete),
       unary("floor", apply_rounding<Op::Floor>, "The greatest whole number that is not above x.",
-            {.numpy = "np.floor(x0)", .dtypes = "iuf", .exact = true}),
+            {.numpy = "np.floor(x0)", .dtypes = "iuf", .exact = true}, kDiscrete),
       unary("ceil", apply_rounding<Op::Ceil>, "The least whole number that is not below x.",
-            {.numpy = "np.ceil(x0)", .dtypes = "iuf", .exact = true}),
+            {.numpy = "np.ceil(x0)", .dtypes = "iuf", .exact = true}, kDiscrete),
       unary("trunc", apply_rounding<Op::Trunc>, "x without its fraction.",
-            {.numpy = "np.trunc(x0)", .dtypes = "iuf", .exact = true}),
+            {.numpy = "np.trunc(x0)", .dtypes = "iuf", .exact = true}, kDiscrete),
       unary("round", apply_rounding<Op::Round>, "The nearest whole number; the even one of two.",
-            {.numpy = "np.round(x0)", .dtypes = "iuf", .exact = true}),
+            {.numpy = "np.round(x0)", .dtypes = "iuf", .exact = true}, kDiscrete),
       unary("sqrt", apply<Op::Sqrt>, "The square root; NaN below 0.",
-            {.numpy = "np.sqrt(x0)", .domains = {"positive"}, .ulp = 1}),
+            {.numpy = "np.sqrt(x0)", .domains = {"positive"}, .ulp = 1},
+            {[](const Vjp& v) { return scaled(v.d[0], div(0.5, v.y[0])); }}),
   };
 }
 
 std::vector<OpRow> bit_rows() {
   auto binary = [](std::string name, ScalarFn scalar, std::string doc, TestSpec test) {
     test.exact = true;
-    return make_row(std::move(name), 2, scalar, infer_same, std::move(doc), std::move(test));
+    return make_row(std::move(name), 2, scalar, infer_same, std::move(doc), std::move(test), kDiscrete);
   };
   auto compare = [](std::string name, ScalarFn scalar, std::string doc) {
     const std::string numpy = "np." + name + "(x0, x1)";
     return make_row(name, 2, scalar, infer_compare, std::move(doc),
-                    {.numpy = numpy, .domains = {"digits"}, .dtypes = "biuf", .exact = true});
+                    {.numpy = numpy, .domains = {"digits"}, .dtypes = "biuf", .exact = true}, kDiscrete);
   };
   return {
       binary("bitwise_and", apply<Op::And>, "Bits set in both; of bools, and.",
@@ -210,7 +296,7 @@ std::vector<OpRow> bit_rows() {
       binary("bitwise_xor", apply<Op::Xor>, "Bits set in exactly one; of bools, are they different?",
              {.numpy = "np.bitwise_xor(x0, x1)", .dtypes = "biu"}),
       make_row("bitwise_not", 1, apply<Op::Not>, infer_same, "All bits reversed; of bools, not.",
-               {.numpy = "np.bitwise_not(x0)", .dtypes = "biu", .exact = true}),
+               {.numpy = "np.bitwise_not(x0)", .dtypes = "biu", .exact = true}, kDiscrete),
       binary("left_shift", apply<Op::Shl>, "The bits moved up; 0 for a count of the width or more.",
              {.numpy = "np.left_shift(x0, x1)", .domains = {"real", "digits"}, .dtypes = "iu"}),
       binary("right_shift", apply<Op::Shr>,
@@ -224,36 +310,68 @@ std::vector<OpRow> bit_rows() {
 }
 
 std::vector<OpRow> math_rows() {
-  auto of = [](std::string name, ScalarFn scalar, std::string doc, std::string domain = "real",
-               std::string numpy = "", double ulp = 2) {
+  auto of = [](std::string name, ScalarFn scalar, PartialRule rule, std::string doc,
+               std::string domain = "real", std::string numpy = "", double ulp = 2) {
     if (numpy.empty()) numpy = "np." + name + "(x0)";
     return make_row(std::move(name), 1, scalar, infer_same, std::move(doc),
-                    {.numpy = std::move(numpy), .domains = {std::move(domain)}, .ulp = ulp});
+                    {.numpy = std::move(numpy), .domains = {std::move(domain)}, .ulp = ulp}, {rule});
   };
   std::vector<OpRow> rows = {
-      of("exp", apply<Op::Exp>, "e to the power x.", "small"),
-      of("exp2", apply<Op::Exp2>, "2 to the power x.", "small"),
-      of("expm1", apply<Op::Expm1>, "exp(x) - 1, accurate near 0.", "small"),
-      of("log", apply<Op::Log>, "The natural logarithm; -inf of 0, NaN below.", "positive"),
-      of("log2", apply<Op::Log2>, "The logarithm to base 2.", "positive"),
-      of("log10", apply<Op::Log10>, "The logarithm to base 10.", "positive"),
-      of("log1p", apply<Op::Log1p>, "log(1 + x), accurate near 0.", "positive"),
-      of("sin", apply<Op::Sin>, "The sine of x in radians."),
-      of("cos", apply<Op::Cos>, "The cosine of x in radians."),
-      of("tan", apply<Op::Tan>, "The tangent of x in radians.", "real", "", 4),
-      of("asin", apply<Op::Asin>, "The angle in -pi/2 .. pi/2 whose sine is x.", "unit", "np.arcsin(x0)", 4),
-      of("acos", apply<Op::Acos>, "The angle in 0 .. pi whose cosine is x.", "unit", "np.arccos(x0)", 4),
-      of("atan", apply<Op::Atan>, "The angle in -pi/2 .. pi/2 whose tangent is x.", "real", "np.arctan(x0)",
-         4),
-      of("sinh", apply<Op::Sinh>, "The hyperbolic sine.", "small", "", 4),
-      of("cosh", apply<Op::Cosh>, "The hyperbolic cosine.", "small", "", 4),
-      of("tanh", apply<Op::Tanh>, "The hyperbolic tangent."),
-      of("erf", apply<Op::Erf>, "The error function.", "real", "ref.erf(x0)"),
-      of("erfc", apply<Op::Erfc>, "1 - erf(x), accurate for large x.", "small", "ref.erfc(x0)", 4),
+      of(
+          "exp", apply<Op::Exp>, [](const Vjp& v) { return scaled(v.d[0], v.y[0]); }, "e to the power x.",
+          "small"),
+      of(
+          "exp2", apply<Op::Exp2>, [](const Vjp& v) { return scaled(v.d[0], mul(v.y[0], kLog2)); },
+          "2 to the power x.", "small"),
+      of(
+          "expm1", apply<Op::Expm1>, [](const Vjp& v) { return scaled(v.d[0], add(v.y[0], 1.0)); },
+          "exp(x) - 1, accurate near 0.", "small"),
+      of(
+          "log", apply<Op::Log>, [](const Vjp& v) { return quotient(v.d[0], v.x[0]); },
+          "The natural logarithm; -inf of 0, NaN below.", "positive"),
+      of(
+          "log2", apply<Op::Log2>, [](const Vjp& v) { return quotient(v.d[0], mul(v.x[0], kLog2)); },
+          "The logarithm to base 2.", "positive"),
+      of(
+          "log10", apply<Op::Log10>, [](const Vjp& v) { return quotient(v.d[0], mul(v.x[0], kLog10)); },
+          "The logarithm to base 10.", "positive"),
+      of(
+          "log1p", apply<Op::Log1p>, [](const Vjp& v) { return quotient(v.d[0], add(v.x[0], 1.0)); },
+          "log(1 + x), accurate near 0.", "positive"),
+      of(
+          "sin", apply<Op::Sin>, [](const Vjp& v) { return scaled(v.d[0], unary("cos", v.x[0])); },
+          "The sine of x in radians."),
+      of(
+          "cos", apply<Op::Cos>, [](const Vjp& v) { return negative(scaled(v.d[0], unary("sin", v.x[0]))); },
+          "The cosine of x in radians."),
+      of(
+          "tan", apply<Op::Tan>, [](const Vjp& v) { return scaled(v.d[0], add(square(v.y[0]), 1.0)); },
+          "The tangent of x in radians.", "real", "", 4),
+      of("asin", apply<Op::Asin>, of_asin, "The angle in -pi/2 .. pi/2 whose sine is x.", "unit",
+         "np.arcsin(x0)", 4),
+      of(
+          "acos", apply<Op::Acos>, [](const Vjp& v) { return negative(of_asin(v)); },
+          "The angle in 0 .. pi whose cosine is x.", "unit", "np.arccos(x0)", 4),
+      of(
+          "atan", apply<Op::Atan>, [](const Vjp& v) { return div(v.d[0], add(square(v.x[0]), 1.0)); },
+          "The angle in -pi/2 .. pi/2 whose tangent is x.", "real", "np.arctan(x0)", 4),
+      of(
+          "sinh", apply<Op::Sinh>, [](const Vjp& v) { return scaled(v.d[0], unary("cosh", v.x[0])); },
+          "The hyperbolic sine.", "small", "", 4),
+      of(
+          "cosh", apply<Op::Cosh>, [](const Vjp& v) { return scaled(v.d[0], unary("sinh", v.x[0])); },
+          "The hyperbolic cosine.", "small", "", 4),
+      of(
+          "tanh", apply<Op::Tanh>, [](const Vjp& v) { return mul(v.d[0], sub(1.0, square(v.y[0]))); },
+          "The hyperbolic tangent."),
+      of("erf", apply<Op::Erf>, of_erf, "The error function.", "real", "ref.erf(x0)"),
+      of(
+          "erfc", apply<Op::Erfc>, [](const Vjp& v) { return negative(of_erf(v)); },
+          "1 - erf(x), accurate for large x.", "small", "ref.erfc(x0)", 4),
   };
   rows.push_back(make_row("atan2", 2, apply<Op::Atan2>, infer_same,
                           "The angle in -pi .. pi of the point (y, x).",
-                          {.numpy = "np.arctan2(x0, x1)", .ulp = 4}));
+                          {.numpy = "np.arctan2(x0, x1)", .ulp = 4}, {of_y, of_x}));
   return rows;
 }
 
@@ -263,15 +381,27 @@ std::vector<OpRow> choice_rows() {
                {.numpy = "np.where(x0, x1, x2)",
                 .domains = {"bool", "real", "real"},
                 .dtypes = "biuf",
-                .exact = true}),
+                .exact = true},
+               {nullptr, chosen, not_chosen}),
       make_row("cast", 1, apply_cast, infer_cast,
                "x converted: rounds to nearest even, float to integer truncates and saturates, NaN gives 0.",
-               {.numpy = "ref.cast(x0, dtype)", .domains = {"small"}, .dtypes = "biuf", .exact = true}),
+               {.numpy = "ref.cast(x0, dtype)", .domains = {"small"}, .dtypes = "biuf", .exact = true},
+               {[](const Vjp& v) { return cast(v.d[0], v.x[0].dtype()); }}),
       make_row("bitcast", 1, apply_bitcast, infer_bitcast,
                "The same bits read as another type of the same width.",
-               {.numpy = "ref.bitcast(x0, dtype)", .dtypes = "iuf", .exact = true}),
+               {.numpy = "ref.bitcast(x0, dtype)", .dtypes = "iuf", .exact = true}, kDiscrete),
   };
   rows[1].make_attrs = rows[2].make_attrs = new_attrs<DTypeAttrs>;
+  rows.push_back(make_row("variable", 1, apply_identity, infer_same, "x, as a variable of a gradient.",
+                          {.numpy = "x0", .dtypes = "biuf", .exact = true}, {pass}));
+  rows.push_back(make_row("stop_gradient", 1, apply_identity, infer_same,
+                          "x, through which no gradient flows: a constant to whoever differentiates.",
+                          {.numpy = "x0", .dtypes = "biuf", .exact = true}, kDiscrete));
+  rows.push_back(make_row("multiply_no_nan", 2, apply_multiply_no_nan, infer_same,
+                          "x * y, and y where y is 0, for infinite and NaN x too.",
+                          {.numpy = "np.where(x1 == 0, x1, x0 * x1)", .exact = true},
+                          {[](const Vjp& v) { return mul(v.d[0], v.x[1]); },
+                           [](const Vjp& v) { return scaled(v.d[0], v.x[0]); }}));
   return rows;
 }
 

@@ -69,7 +69,7 @@ Values build_std(const Args& args) {
   const Value x = args.tensor("x");
   const Value v =
       variance(widened(x), axes_argument(args, "axis", x.rank()), args.boolean("keepdims"), correction(args));
-  return {cast(sqrt(v), floating_type(x))};
+  return {cast(root(v, 2), floating_type(x))};
 }
 
 Values build_truth(const Args& args, const char* monoid) {
@@ -106,9 +106,9 @@ Values build_norm(const Args& args) {
   else if (order == 1)
     y = sum(wide, axes, keepdims);
   else if (order == 2)
-    y = sqrt(sum(mul(wide, wide), axes, keepdims));
+    y = root(sum(mul(wide, wide), axes, keepdims), 2);
   else
-    y = binary("power", sum(binary("power", wide, order), axes, keepdims), 1 / order);
+    y = root(sum(binary("power", wide, order), axes, keepdims), order);
   return {cast(y, floating_type(x))};
 }
 

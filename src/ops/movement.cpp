@@ -5,6 +5,7 @@
 
 #include "base/points.h"
 #include "ops/families.h"
+#include "ops/gradient.h"
 #include "ops/size_context.h"
 
 namespace pto {
@@ -369,6 +370,80 @@ std::vector<BufferPtr> interpret_concat(const Node& node, const std::vector<Buff
   return {result};
 }
 
+// --- gradients ----------------------------------------------------------------------------------
+
+Values gradient_reshape(const Vjp& v) { return {reshape(v.d[0], v.x[0].shape())}; }
+
+Values gradient_permute(const Vjp& v) {
+  const auto& perm = attrs_of<PermuteAttrs>(v.node).perm;
+  std::vector<int64_t> inverse(perm.size());
+  for (size_t d = 0; d < perm.size(); d++) inverse[perm[d]] = static_cast<int64_t>(d);
+  return {permute(v.d[0], inverse)};
+}
+
+Values gradient_diagonal(const Vjp& v) {
+  return {embedded(v.d[0], v.x[0].shape(), attrs_of<DiagonalAttrs>(v.node).axes)};
+}
+
+Values gradient_broadcast(const Vjp& v) {
+  const Shape &from = v.x[0].shape(), &to = v.d[0].shape();
+  const size_t extra = to.size() - from.size();
+  std::vector<int64_t> axes;
+  for (size_t d = 0; d < to.size(); d++)
+    if (d < extra || (from[d - extra].is_const(1) && !to[d].is_const(1)))
+      axes.push_back(static_cast<int64_t>(d));
+  return {reshape(sum(v.d[0], axes, true), from)};
+}
+
+// Back where they were read, and zero elsewhere. Axes that are read backwards are turned first.
+Values gradient_slice(const Vjp& v) {
+  const auto& attrs = attrs_of<SliceAttrs>(v.node);
+  const Value& x = v.x[0];
+  std::vector<int64_t> backwards;
+  Exprs before, after;
+  for (int64_t d = 0; d < x.rank(); d++)
+    if (attrs.step[d] < 0) backwards.push_back(d);
+  Value result = backwards.empty() ? v.d[0] : flip(v.d[0], backwards);
+  for (int64_t d = 0; d < x.rank(); d++) {
+    const int64_t step = std::abs(attrs.step[d]);
+    result = dilated(result, d, step);
+    const Size &size = attrs.size[d], &n = x.shape()[d];
+    const Size first =
+        attrs.step[d] < 0 ? simplify(attrs.start[d] - (size - Size(1)) * Size(step)) : attrs.start[d];
+    before.push_back(first);
+    // The zeros after the last element read may go beyond the axis.
+    after.push_back(step == 1 && attrs.step[d] > 0 ? simplify(n - first - size) : n);
+  }
+  result = pad(result, before, after, to_value(0.0, x.dtype()));
+  return {slice(result, Exprs(x.rank(), Size(0)), x.shape(), std::vector<int64_t>(x.rank(), 1))};
+}
+
+Values gradient_pad(const Vjp& v) {
+  const auto& attrs = attrs_of<PadAttrs>(v.node);
+  const Value& x = v.x[0];
+  Values answers(2);
+  if (v.wanted[0]) answers[0] = strided(v.d[0], attrs.before, x.shape(), std::vector<int64_t>(x.rank(), 1));
+  if (v.wanted[1]) {
+    const Value inside = pad(full(x.shape(), Scalar::from_bool(true)), attrs.before, attrs.after,
+                             full({}, Scalar::from_bool(false)));
+    std::vector<int64_t> all(x.rank());
+    for (size_t d = 0; d < all.size(); d++) all[d] = static_cast<int64_t>(d);
+    answers[1] = sum(where(inside, 0.0, v.d[0]), all, false);
+  }
+  return answers;
+}
+
+Values gradient_concat(const Vjp& v) {
+  const int64_t axis = attrs_of<AxisAttrs>(v.node).axis;
+  Values answers;
+  Exprs start(v.d[0].rank(), Size(0));
+  for (const auto& x : v.x) {
+    answers.push_back(strided(v.d[0], start, x.shape(), std::vector<int64_t>(x.rank(), 1)));
+    start[axis] = simplify(start[axis] + x.shape()[axis]);
+  }
+  return answers;
+}
+
 OpRow make_row(std::string name, int min_inputs, int max_inputs, std::string doc, std::string numpy) {
   OpRow row{.name = std::move(name),
             .family = Family::Movement,
@@ -384,31 +459,32 @@ OpRow make_row(std::string name, int min_inputs, int max_inputs, std::string doc
 const std::vector<OpRow>& movement_rows() {
   static const std::vector<OpRow> all = [] {
     std::vector<OpRow> rows;
-    auto add = [&](OpRow row, auto attrs, auto infer, auto element, auto interpret) {
+    auto add = [&](OpRow row, auto attrs, auto infer, auto element, auto interpret, auto gradient) {
       row.make_attrs = attrs;
       row.infer = infer;
       row.element = element;
       row.interpret = interpret;
+      row.gradient = gradient;
       rows.push_back(std::move(row));
     };
     add(make_row("reshape", 1, 1, "The same elements in row-major order in another shape.",
                  "np.reshape(x0, shape)"),
-        new_attrs<ShapeAttrs>, infer_reshape, element_reshape, interpret_reshape);
+        new_attrs<ShapeAttrs>, infer_reshape, element_reshape, interpret_reshape, gradient_reshape);
     add(make_row("permute", 1, 1, "The axes in another order.", "np.transpose(x0, perm)"),
-        new_attrs<PermuteAttrs>, infer_permute, element_permute, interpret_permute);
+        new_attrs<PermuteAttrs>, infer_permute, element_permute, interpret_permute, gradient_permute);
     add(make_row("diagonal", 1, 1, "Several axes read at one index.", "ref.diagonal(x0, axes)"),
-        new_attrs<DiagonalAttrs>, infer_diagonal, element_diagonal, interpret_diagonal);
+        new_attrs<DiagonalAttrs>, infer_diagonal, element_diagonal, interpret_diagonal, gradient_diagonal);
     add(make_row("broadcast", 1, 1, "Repeated to a larger shape.", "np.broadcast_to(x0, shape)"),
-        new_attrs<ShapeAttrs>, infer_broadcast, element_broadcast, interpret_broadcast);
+        new_attrs<ShapeAttrs>, infer_broadcast, element_broadcast, interpret_broadcast, gradient_broadcast);
     add(make_row("slice", 1, 1, "A box of elements, by steps that may be negative.",
                  "ref.strided(x0, start, size, step)"),
-        new_attrs<SliceAttrs>, infer_slice, element_slice, interpret_slice);
+        new_attrs<SliceAttrs>, infer_slice, element_slice, interpret_slice, gradient_slice);
     add(make_row("pad", 2, 2, "The tensor with a border of one value.",
                  "np.pad(x0, np.stack([before, after], -1).astype(int), constant_values=x1)"),
-        new_attrs<PadAttrs>, infer_pad, element_pad, interpret_pad);
+        new_attrs<PadAttrs>, infer_pad, element_pad, interpret_pad, gradient_pad);
     add(make_row("concat", 1, kMaxConcat, "Tensors one after the other along an axis.",
                  "np.concatenate(xs, axis)"),
-        new_attrs<AxisAttrs>, infer_concat, element_concat, interpret_concat);
+        new_attrs<AxisAttrs>, infer_concat, element_concat, interpret_concat, gradient_concat);
     return rows;
   }();
   return all;

@@ -6,6 +6,7 @@
 #include "expr/eval.h"
 #include "ops/families.h"
 #include "ops/fold_attrs.h"
+#include "ops/gradient.h"
 
 namespace pto {
 namespace {
@@ -112,6 +113,69 @@ std::vector<BufferPtr> interpret_reduce(const Node& node, const std::vector<Buff
   return results;
 }
 
+// --- gradient -----------------------------------------------------------------------------------
+
+// The product of all elements but each, without a division: of those before it and those after it.
+Value product_of_others(const Value& x, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> perm, inverse(x.rank());
+  for (int64_t d = 0; d < x.rank(); d++)
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) perm.push_back(d);
+  const size_t kept = perm.size();
+  perm.insert(perm.end(), axes.begin(), axes.end());
+  for (size_t d = 0; d < perm.size(); d++) inverse[perm[d]] = static_cast<int64_t>(d);
+  const Value moved = permute(x, perm);
+  Shape flat(moved.shape().begin(), moved.shape().begin() + static_cast<int64_t>(kept));
+  flat.push_back(count(x.shape(), axes));
+  const Value row = reshape(moved, flat);
+  const int64_t last = static_cast<int64_t>(kept);
+  const Value before = shifted(cumulative("mul", row, last, false), last, false, 1);
+  const Value after = shifted(cumulative("mul", row, last, true), last, true, 1);
+  return permute(reshape(mul(before, after), moved.shape()), inverse);
+}
+
+// Equal extremes share alike.
+Value of_extreme(const Vjp& v, const std::vector<int64_t>& axes) {
+  const Value& x = v.x[0];
+  const Value chosen = cast(equal(x, unfolded(v.y[0], x.shape(), axes)), x.dtype());
+  const Value each = div(v.d[0], maximum(sum(chosen, axes, false), 1.0));
+  return mul(unfolded(each, x.shape(), axes), chosen);
+}
+
+Value of_position(const Vjp& v, const std::vector<int64_t>& axes) {
+  const Value& x = v.x[0];
+  Value position = to_value(Operand(int64_t{0}));
+  for (int64_t axis : axes)
+    position = add(mul(position, size_value(x.shape()[axis], DType::I64)),
+                   positions(x.shape()[axis], axis, x.rank()));
+  const Value chosen = equal(broadcast_to(position, x.shape()), unfolded(v.y[1], x.shape(), axes));
+  return where(chosen, unfolded(v.d[0], x.shape(), axes), 0.0);
+}
+
+// The mean of x and the sum of squared deviations from it; these sum to zero.
+Value of_welford(const Vjp& v, const std::vector<int64_t>& axes) {
+  const Value& x = v.x[0];
+  Value answer;
+  if (v.d[0]) answer = unfolded(div(v.d[0], size_value(count(x.shape(), axes), x.dtype())), x.shape(), axes);
+  if (v.d[1]) {
+    const Value deviation = sub(x, unfolded(v.y[0], x.shape(), axes));
+    const Value term = mul(mul(deviation, 2.0), unfolded(v.d[1], x.shape(), axes));
+    answer = answer ? add(answer, term) : term;
+  }
+  return answer;
+}
+
+Values gradient_reduce(const Vjp& v) {
+  const std::string& monoid = attrs_of<ReduceAttrs>(v.node).monoid;
+  const std::vector<int64_t>& axes = attrs_of<ReduceAttrs>(v.node).axes;
+  const Value& x = v.x[0];
+  if (monoid == "welford") return {of_welford(v, axes)};
+  if (!v.d[0]) return {Value()};
+  if (monoid == "add") return {unfolded(v.d[0], x.shape(), axes)};
+  if (monoid == "mul") return {mul(unfolded(v.d[0], x.shape(), axes), product_of_others(x, axes))};
+  if (is_position(monoid)) return {of_position(v, axes)};
+  return {of_extreme(v, axes)};
+}
+
 }  // namespace
 
 const std::vector<OpRow>& reduction_rows() {
@@ -126,6 +190,7 @@ const std::vector<OpRow>& reduction_rows() {
        .infer = infer_reduce,
        .element = element_reduce,
        .interpret = interpret_reduce,
+       .gradient = gradient_reduce,
        .test = {.numpy = "ref.reduce(x0, monoid, axes)",
                 .domains = {"digits"},
                 .dtypes = "biuf",

@@ -6,6 +6,7 @@
 #include "base/points.h"
 #include "expr/eval.h"
 #include "ops/families.h"
+#include "ops/gradient.h"
 #include "ops/index_attrs.h"
 
 namespace pto {
@@ -93,6 +94,36 @@ std::vector<BufferPtr> interpret_cumulative(const Node& node, const std::vector<
   return {result};
 }
 
+// --- gradient -----------------------------------------------------------------------------------
+
+// The place of the running extreme that each place shows: the last one, of equal ones.
+Value extreme_places(const Value& x, const Value& y, int64_t axis, bool reverse) {
+  const Value place = broadcast_to(positions(x.shape()[axis], axis, x.rank()), x.shape());
+  const Value none = size_value(reverse ? x.shape()[axis] : Size(-1), DType::I64);
+  const Value fits = logical_or(equal(x, y), binary("not_equal", x, x));
+  return cumulative(reverse ? "min" : "max", where(fits, place, none), axis, reverse);
+}
+
+Values gradient_cumulative(const Vjp& v) {
+  const auto& attrs = attrs_of<CumulativeAttrs>(v.node);
+  const int64_t axis = attrs.axis;
+  const Value &x = v.x[0], &y = v.y[0], &d = v.d[0];
+  if (attrs.monoid == "add") return {cumulative("add", d, axis, !attrs.reverse)};
+  if (attrs.monoid == "max" || attrs.monoid == "min")
+    return {scatter(zeros(x.type()), extreme_places(x, y, axis, attrs.reverse), d, axis, "add")};
+  // The other two are recurrences, here from the end to the start.
+  auto turn = [&](const Value& t) { return attrs.reverse ? flip(t, {axis}) : t; };
+  const Value xs = turn(x), ys = turn(y), ds = turn(d);
+  if (attrs.monoid == "mul")
+    return {turn(mul(shifted(ys, axis, false, 1), reverse_recurrence(ds, xs, axis)))};
+  const double infinity = std::numeric_limits<double>::infinity();
+  auto ratio = [&](const Value& a, const Value& b) {   // e^(a - b), and 0 for a = -inf
+    return where(equal(a, -infinity), 0.0, exp(sub(a, b)));
+  };
+  const Value weights = ratio(shifted(ys, axis, false, -infinity), ys);
+  return {turn(mul(ratio(xs, ys), reverse_recurrence(ds, weights, axis)))};
+}
+
 }  // namespace
 
 const std::vector<OpRow>& scan_rows() {
@@ -106,6 +137,7 @@ const std::vector<OpRow>& scan_rows() {
        .infer = infer_cumulative,
        .element = element_cumulative,
        .interpret = interpret_cumulative,
+       .gradient = gradient_cumulative,
        .test = {.numpy = "ref.cumulative(x0, monoid, axis, reverse)",
                 .domains = {"unit"},
                 .dtypes = "iuf",

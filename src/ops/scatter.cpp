@@ -5,6 +5,7 @@
 #include "expr/eval.h"
 #include "ops/builder.h"
 #include "ops/families.h"
+#include "ops/gradient.h"
 #include "ops/opaque_attrs.h"
 #include "ops/size_context.h"
 
@@ -90,6 +91,59 @@ std::vector<BufferPtr> interpret_scatter(const Node& node, const std::vector<Buf
   return {result};
 }
 
+// --- gradient -----------------------------------------------------------------------------------
+
+// A tensor of x's shape at the places of the updates.
+Value at_places(const Value& x, const Vjp& v, int64_t axis) {
+  return v.x[1].rank() == x.rank() ? take_along_axis(x, v.x[1], axis) : take(x, v.x[1], axis);
+}
+
+// 1 for each update that stands in the result: of those to one place, the last.
+Value standing(const Vjp& v, int64_t axis) {
+  const Value &index = v.x[1], &updates = v.x[2];
+  Value number = to_value(Operand(int64_t{0}));
+  for (int64_t d = 0; d < updates.rank(); d++)
+    number = add(mul(number, size_value(updates.shape()[d], DType::I64)),
+                 positions(updates.shape()[d], d, updates.rank()));
+  number = broadcast_to(number, updates.shape());
+  const Value last =
+      scatter(full(v.x[0].shape(), Scalar::from_int(DType::I64, -1)), index, number, axis, "set");
+  return cast(equal(at_places(last, v, axis), number), updates.dtype());
+}
+
+// Where products would be divided by zero, what the other updates of the place make of it is the slope.
+Values of_products(const Vjp& v, int64_t axis) {
+  const Value &x = v.x[0], &index = v.x[1], &updates = v.x[2], &d = v.d[0];
+  const Value zero = equal(updates, 0.0), one = full(updates.shape(), Scalar::from_double(x.dtype(), 1));
+  const Value count = scatter(zeros(x.type()), index, cast(zero, x.dtype()), axis, "add");
+  const Value others = scatter(x, index, where(zero, one, updates), axis, "mul");  // of those that are not 0
+  const Value ones = full(x.shape(), Scalar::from_double(x.dtype(), 1));
+  const Value here = at_places(others, v, axis), zeros_here = at_places(count, v, axis);
+  const Value slope = where(zero, where(equal(zeros_here, 1.0), here, 0.0),
+                            where(equal(zeros_here, 0.0), div(here, where(zero, one, updates)), 0.0));
+  return {mul(d, scatter(ones, index, updates, axis, "mul")), Value(), mul(at_places(d, v, axis), slope)};
+}
+
+// Equal extremes share alike.
+Values of_extremes(const Vjp& v, int64_t axis) {
+  const Value &x = v.x[0], &index = v.x[1], &updates = v.x[2];
+  const Value own = cast(equal(x, v.y[0]), x.dtype());
+  const Value theirs = cast(equal(updates, at_places(v.y[0], v, axis)), x.dtype());
+  const Value each = div(v.d[0], maximum(scatter(own, index, theirs, axis, "add"), 1.0));
+  return {mul(each, own), Value(), mul(at_places(each, v, axis), theirs)};
+}
+
+Values gradient_scatter(const Vjp& v) {
+  const auto& attrs = attrs_of<ScatterAttrs>(v.node);
+  const Value& d = v.d[0];
+  if (attrs.combine == "mul") return of_products(v, attrs.axis);
+  if (attrs.combine == "max" || attrs.combine == "min") return of_extremes(v, attrs.axis);
+  const Value updates = v.wanted[2] ? at_places(d, v, attrs.axis) : Value();
+  if (attrs.combine == "add") return {d, Value(), updates};
+  const Value kept = v.wanted[0] ? scatter(d, v.x[1], zeros(v.x[2].type()), attrs.axis, "set") : Value();
+  return {kept, Value(), updates ? mul(updates, standing(v, attrs.axis)) : Value()};
+}
+
 }  // namespace
 
 const std::vector<OpRow>& scatter_rows() {
@@ -103,6 +157,7 @@ const std::vector<OpRow>& scatter_rows() {
        .infer = infer_scatter,
        .opaque = "scatter",
        .interpret = interpret_scatter,
+       .gradient = gradient_scatter,
        .test = {.numpy = "ref.scatter(x0, x1, x2, axis, combine)",
                 .domains = {"real", "index:axis", "real"},
                 .dtypes = "biuf",

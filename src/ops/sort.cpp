@@ -6,6 +6,7 @@
 #include "base/points.h"
 #include "expr/eval.h"
 #include "ops/families.h"
+#include "ops/gradient.h"
 #include "ops/opaque_attrs.h"
 #include "ops/size_context.h"
 
@@ -105,6 +106,21 @@ std::vector<BufferPtr> interpret_topk(const Node& node, const std::vector<Buffer
   return interpret_sorted(inputs[0], attrs.axis, attrs.largest, attrs.k, false);
 }
 
+// --- gradients ----------------------------------------------------------------------------------
+
+// Back to the positions that the values came from.
+Value of_values(const Vjp& v, const Value& from, int64_t axis) {
+  return scatter(zeros(v.x[0].type()), from, v.d[0], axis, "add");
+}
+
+Values gradient_sort(const Vjp& v) {
+  auto attrs = std::make_shared<SortAttrs>(attrs_of<SortAttrs>(v.node));
+  attrs->by_index = true;
+  return {of_values(v, make_value("sort", {v.x[0]}, attrs, current_loc()), attrs->axis)};
+}
+
+Values gradient_topk(const Vjp& v) { return {of_values(v, v.y[1], attrs_of<TopKAttrs>(v.node).axis)}; }
+
 }  // namespace
 
 const std::vector<OpRow>& sort_rows() {
@@ -118,6 +134,7 @@ const std::vector<OpRow>& sort_rows() {
        .infer = infer_sort,
        .opaque = "sort",
        .interpret = interpret_sort,
+       .gradient = gradient_sort,
        .test = {.numpy = "ref.sort(x0, axis, descending, by_index)", .dtypes = "biuf", .exact = true}},
       {.name = "topk",
        .family = Family::Sort,
@@ -128,6 +145,7 @@ const std::vector<OpRow>& sort_rows() {
        .infer = infer_topk,
        .opaque = "topk",
        .interpret = interpret_topk,
+       .gradient = gradient_topk,
        .test = {.numpy = "ref.topk(x0, k, axis, largest)", .dtypes = "biuf", .exact = true}},
   };
   return rows;

@@ -73,6 +73,7 @@ class AtCaller {
 
 void bind_errors(nb::module_& m);
 void bind_values(nb::module_& m);
+void bind_gradients(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_exchange(nb::module_& m);
 void bind_graphs(nb::module_& m);
