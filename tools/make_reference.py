@@ -29,7 +29,10 @@ PARTS = [
     ("Compilation", "jit kernel Compiled spec TensorSpec custom_op foreign"),
     ("Control flow", "cond while_loop scan"),
     ("Modules", "module Module Parameter Buffer"),
-    ("Tensors and types", "Tensor is_tensor asarray from_numpy from_dlpack load save DType result_type Size"),
+    (
+        "Tensors and types",
+        "Tensor is_tensor asarray from_numpy from_dlpack load save save_checkpoint load_checkpoint DType result_type Size",
+    ),
     ("Session", "materialise counters num_threads set_num_threads op_table function_table Error InternalError"),
 ]
 

@@ -11,6 +11,7 @@ from typing import Any
 from . import _setup  # noqa: F401 - before anything makes a tensor
 from . import _core, data, nn, optim, random
 from ._arrays import asarray, from_dlpack, from_numpy
+from ._checkpoints import load_checkpoint, save_checkpoint
 from ._control import cond, custom_op, foreign, scan, while_loop
 from ._dtypes import (
     DType,

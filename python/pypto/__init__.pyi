@@ -10,6 +10,8 @@ from . import random as random
 from ._arrays import asarray as asarray
 from ._arrays import from_dlpack as from_dlpack
 from ._arrays import from_numpy as from_numpy
+from ._checkpoints import load_checkpoint as load_checkpoint
+from ._checkpoints import save_checkpoint as save_checkpoint
 from ._control import cond as cond
 from ._control import custom_op as custom_op
 from ._control import foreign as foreign

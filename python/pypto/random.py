@@ -28,6 +28,16 @@ class Generator:
         self.offset._rebind(_word(0))
         return self
 
+    def state_dict(self) -> dict[str, Tensor]:
+        """Key and position in the stream."""
+        return {"key": self.key.copy(), "offset": self.offset.copy()}
+
+    def load_state_dict(self, state: Any) -> None:
+        """Goes on where `state` was taken."""
+        key, offset = (as_tensor(state[name], "uint64").reshape(()) for name in ("key", "offset"))
+        self.key._rebind(key)
+        self.offset._rebind(offset)
+
     def next(self) -> dict[str, Tensor]:
         """Key and offset of one draw."""
         offset = self.offset.copy()
