@@ -16,8 +16,9 @@ TEST(GradientRows, EveryRowHasARuleOrIsDiscrete) {
     if (row->max_inputs == 0 || row->family == Family::Random || refuses) continue;
     const int ways = (row->gradient != nullptr) + !row->partials.empty() + row->discrete;
     EXPECT_EQ(ways, 1) << row->name;
-    if (!row->partials.empty())
+    if (!row->partials.empty()) {
       EXPECT_EQ(static_cast<int>(row->partials.size()), row->max_inputs) << row->name;
+    }
   }
 }
 
