@@ -7,7 +7,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # A folder includes from those before it, and from itself.
-ORDER = ["base", "expr", "graph", "ops", "autodiff", "graph_passes", "tile", "schedule", "loop", "loop_passes", "codegen", "exec", "api"]
+ORDER = "base expr graph ops autodiff graph_passes tile schedule loop loop_passes codegen exec api".split()
 FREE = {"python": None, "tools": None, "runtime": {"base", "runtime"}}
 # Composites are read off the table of functions; what is left here are parts of their names.
 COMPOSITES = re.compile(r"softmax|attention|\bgelu|layer_?norm|rms_?norm|\brope\b|cross_entropy", re.IGNORECASE)

@@ -39,6 +39,7 @@ from ._jit import Compiled, jit, kernel
 from ._module import Buffer, Module, Parameter, module
 from ._specs import TensorSpec, spec
 from ._tensor import Tensor, is_tensor
+from ._vmap import vmap
 from .random import Generator, bernoulli, categorical, dropout, manual_seed, normal, permutation, rand, randint, randn, uniform
 
 __version__ = "0.1.0"

@@ -48,6 +48,7 @@ from ._specs import TensorSpec as TensorSpec
 from ._specs import spec as spec
 from ._tensor import Tensor as Tensor
 from ._tensor import is_tensor as is_tensor
+from ._vmap import vmap as vmap
 from .random import Generator as Generator
 from .random import bernoulli as bernoulli
 from .random import categorical as categorical

@@ -135,12 +135,16 @@ def scan(body: Callable[[Any, Any], Any], init: Any, xs: Any, *, reverse: bool =
     return put_together(loop.result[0], out), put_together(loop.result[1], out)
 
 
-def foreign(fn: Callable[..., Any], out: Any, *, pure: bool = True, name: str | None = None) -> Callable[..., Any]:
+def foreign(
+    fn: Callable[..., Any], out: Any, *, pure: bool = True, name: str | None = None, vmap: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     """An operator that calls a Python function on tensors when it runs.
 
     `out` is the type of the result, ``pypto.spec(shape, dtype)``, or a tuple of them, or a function from
     the operands to these. Calls to a pure function may be merged, or dropped where unused. A function that
     is not pure runs once for each call, used or not: at once, or whenever the compiled function around it does.
+    ``vmap(size, batched, *operands)`` gives the results (a tuple of them) for operands of which the
+    `batched` have a new leading axis of that size, as the results must; without it ``pypto.vmap`` refuses the operator.
     """
     label = name or getattr(fn, "__name__", "foreign")
 
@@ -150,13 +154,19 @@ def foreign(fn: Callable[..., Any], out: Any, *, pure: bool = True, name: str | 
 
     registered = _core.register_foreign(run)
 
+    def batched_results(size: Any, batched: tuple[bool, ...], tensors: tuple[Tensor, ...]) -> list[Any]:
+        result = vmap(size, batched, *tensors)  # type: ignore[misc]
+        return [as_tensor(r) for r in (result if isinstance(result, (tuple, list)) else (result,))]
+
+    rule = None if vmap is None else batched_results
+
     @functools.wraps(fn)
     def call(*operands: Any) -> Any:
         tensors = [as_tensor(o) for o in operands]
         specs = out(*tensors) if callable(out) else out
         single = isinstance(specs, TensorSpec)
         listed = [specs] if single else list(specs)
-        results = _core.make_foreign(label, registered, pure, tensors, [s.dtype for s in listed], [s.shape for s in listed])
+        results = _core.make_foreign(label, registered, pure, tensors, [s.dtype for s in listed], [s.shape for s in listed], rule)
         return results[0] if single else results
 
     return call

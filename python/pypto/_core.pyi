@@ -17,6 +17,7 @@ NameScope: Any
 Trace: Any
 allocator_stats: Any
 assume_less: Any
+batch: Any
 binary: Any
 call_function: Any
 cast: Any

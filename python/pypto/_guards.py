@@ -242,6 +242,8 @@ class Recorder:
             elif isinstance(value, types.FunctionType):
                 if not _is_own(value.__code__):
                     stack += self._function(value, path)
+                elif hasattr(value, "__wrapped__"):
+                    stack.append((value.__wrapped__, path))
             elif _has_items(value):
                 self._items(lambda value=value: value, value, path)
                 stack += _members(value, path)

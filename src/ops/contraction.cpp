@@ -5,6 +5,7 @@
 
 #include "base/points.h"
 #include "expr/eval.h"
+#include "ops/batching.h"
 #include "ops/families.h"
 #include "ops/fold_attrs.h"
 #include "ops/gradient.h"
@@ -314,6 +315,7 @@ const std::vector<OpRow>& contraction_rows() {
        .element = element_contract,
        .interpret = interpret_contract,
        .gradient = gradient_contract,
+       .batch = batch_contract,
        .test = {.numpy =
                     "ref.contract(x0, x1, lhs, rhs, out, window, at, tap, stride, dilation, before, count)",
                 .domains = {"unit"},

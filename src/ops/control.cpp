@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/points.h"
+#include "ops/batching.h"
 #include "ops/families.h"
 #include "ops/size_context.h"
 
@@ -183,7 +184,8 @@ const std::vector<OpRow>& control_rows() {
        .doc = "One of two graphs, chosen by a bool.",
        .make_attrs = new_attrs<CondAttrs>,
        .infer = infer_cond,
-       .interpret = interpret_cond},
+       .interpret = interpret_cond,
+       .batch = batch_cond},
       {.name = "while_loop",
        .family = Family::Control,
        .min_inputs = 1,
@@ -191,7 +193,8 @@ const std::vector<OpRow>& control_rows() {
        .doc = "A graph applied to a state again and again while a condition on it holds.",
        .make_attrs = new_attrs<WhileAttrs>,
        .infer = infer_while,
-       .interpret = interpret_while},
+       .interpret = interpret_while,
+       .batch = batch_while_loop},
       {.name = "scan_loop",
        .family = Family::Control,
        .min_inputs = 0,
@@ -199,7 +202,8 @@ const std::vector<OpRow>& control_rows() {
        .doc = "A graph applied at each position of the sequences' leading axis, carrying a state.",
        .make_attrs = new_attrs<ScanLoopAttrs>,
        .infer = infer_scan_loop,
-       .interpret = interpret_scan_loop},
+       .interpret = interpret_scan_loop,
+       .batch = batch_scan_loop},
   };
   return rows;
 }

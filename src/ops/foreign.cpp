@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/extents.h"
+#include "ops/batching.h"
 #include "ops/families.h"
 
 namespace pto {
@@ -100,6 +101,10 @@ Value after(const Value& x, const Values& others) {
   attrs->name = "after";
   attrs->function = first;
   attrs->add_result(x.type());
+  attrs->batch = [](const Batch& b) {
+    const Value first = b.batched[0] ? b.x[0] : with_batch(b.x[0], b.size);
+    return Values{after(first, {b.x.begin() + 1, b.x.end()})};
+  };
   Values operands{x};
   operands.insert(operands.end(), others.begin(), others.end());
   return {make_node(row("foreign"), std::move(operands), std::move(attrs), x.node->loc()), 0};
@@ -114,7 +119,8 @@ const std::vector<OpRow>& foreign_rows() {
        .doc = "A function outside the compiler, with declared result types.",
        .make_attrs = new_attrs<ForeignAttrs>,
        .infer = infer_foreign,
-       .interpret = interpret_foreign},
+       .interpret = interpret_foreign,
+       .batch = batch_foreign},
   };
   return rows;
 }

@@ -2,7 +2,7 @@
 // Calls into functions outside the compiler (pto.foreign in Python).
 #include <functional>
 
-#include "graph/node.h"
+#include "ops/row.h"
 
 namespace pto {
 
@@ -15,7 +15,9 @@ struct ForeignAttrs : AttrsOf<ForeignAttrs> {
   std::vector<std::string> dtypes;
   std::vector<int64_t> ranks;
   Exprs sizes;
-  std::shared_ptr<const void> registration;  // keeps `function` registered; no part of the text
+  // No part of the text:
+  std::shared_ptr<const void> registration;  // keeps `function` registered
+  std::function<Values(const Batch&)> batch;   // its batching rule, if it has one
   void visit(AttrVisitor& v) override {
     v.field("name", name);
     v.field("function", function);

@@ -5,6 +5,7 @@
 
 #include "base/points.h"
 #include "ops/builder.h"
+#include "ops/batching.h"
 #include "ops/families.h"
 #include "ops/gradient.h"
 #include "ops/index_attrs.h"
@@ -220,6 +221,7 @@ const std::vector<OpRow>& gather_rows() {
        .element = element_gather,
        .interpret = interpret_gather,
        .gradient = gradient_gather,
+       .batch = batch_gather,
        .test = {.numpy = "ref.gather(xs, axes, at)",
                 .domains = {"real", "index:axes"},
                 .dtypes = "biuf",
@@ -234,6 +236,7 @@ const std::vector<OpRow>& gather_rows() {
        .element = element_along,
        .interpret = interpret_along,
        .gradient = gradient_along,
+       .batch = batch_take_along_axis,
        .test = {.numpy = "np.take_along_axis(x0, x1, axis)",
                 .domains = {"real", "index:axis"},
                 .dtypes = "biuf",

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/points.h"
+#include "ops/batching.h"
 #include "ops/families.h"
 #include "ops/gradient.h"
 #include "ops/size_context.h"
@@ -459,32 +460,34 @@ OpRow make_row(std::string name, int min_inputs, int max_inputs, std::string doc
 const std::vector<OpRow>& movement_rows() {
   static const std::vector<OpRow> all = [] {
     std::vector<OpRow> rows;
-    auto add = [&](OpRow row, auto attrs, auto infer, auto element, auto interpret, auto gradient) {
+    auto add = [&](OpRow row, auto attrs, auto infer, auto element, auto interpret, auto gradient,
+                   BatchRule batch) {
       row.make_attrs = attrs;
       row.infer = infer;
       row.element = element;
       row.interpret = interpret;
       row.gradient = gradient;
+      row.batch = batch;
       rows.push_back(std::move(row));
     };
     add(make_row("reshape", 1, 1, "The same elements in row-major order in another shape.",
                  "np.reshape(x0, shape)"),
-        new_attrs<ShapeAttrs>, infer_reshape, element_reshape, interpret_reshape, gradient_reshape);
+        new_attrs<ShapeAttrs>, infer_reshape, element_reshape, interpret_reshape, gradient_reshape, batch_reshape);
     add(make_row("permute", 1, 1, "The axes in another order.", "np.transpose(x0, perm)"),
-        new_attrs<PermuteAttrs>, infer_permute, element_permute, interpret_permute, gradient_permute);
+        new_attrs<PermuteAttrs>, infer_permute, element_permute, interpret_permute, gradient_permute, batch_permute);
     add(make_row("diagonal", 1, 1, "Several axes read at one index.", "ref.diagonal(x0, axes)"),
-        new_attrs<DiagonalAttrs>, infer_diagonal, element_diagonal, interpret_diagonal, gradient_diagonal);
+        new_attrs<DiagonalAttrs>, infer_diagonal, element_diagonal, interpret_diagonal, gradient_diagonal, batch_diagonal);
     add(make_row("broadcast", 1, 1, "Repeated to a larger shape.", "np.broadcast_to(x0, shape)"),
-        new_attrs<ShapeAttrs>, infer_broadcast, element_broadcast, interpret_broadcast, gradient_broadcast);
+        new_attrs<ShapeAttrs>, infer_broadcast, element_broadcast, interpret_broadcast, gradient_broadcast, batch_broadcast);
     add(make_row("slice", 1, 1, "A box of elements, by steps that may be negative.",
                  "ref.strided(x0, start, size, step)"),
-        new_attrs<SliceAttrs>, infer_slice, element_slice, interpret_slice, gradient_slice);
+        new_attrs<SliceAttrs>, infer_slice, element_slice, interpret_slice, gradient_slice, batch_slice);
     add(make_row("pad", 2, 2, "The tensor with a border of one value.",
                  "np.pad(x0, np.stack([before, after], -1).astype(int), constant_values=x1)"),
-        new_attrs<PadAttrs>, infer_pad, element_pad, interpret_pad, gradient_pad);
+        new_attrs<PadAttrs>, infer_pad, element_pad, interpret_pad, gradient_pad, batch_pad);
     add(make_row("concat", 1, kMaxConcat, "Tensors one after the other along an axis.",
                  "np.concatenate(xs, axis)"),
-        new_attrs<AxisAttrs>, infer_concat, element_concat, interpret_concat, gradient_concat);
+        new_attrs<AxisAttrs>, infer_concat, element_concat, interpret_concat, gradient_concat, batch_concat);
     return rows;
   }();
   return all;

@@ -4,8 +4,10 @@
 #include <array>
 
 #include "base/points.h"
+#include "ops/batching.h"
 #include "ops/families.h"
 #include "ops/random_attrs.h"
+#include "ops/size_context.h"
 
 namespace pto {
 namespace {
@@ -16,9 +18,18 @@ constexpr uint32_t kWeyl[2] = {0x9E3779B9u, 0xBB67AE85u};   // added to the key 
 
 std::vector<TensorType> infer_bits(const InferArgs& in) {
   const auto& attrs = static_cast<const RandomBitsAttrs&>(in.attrs);
-  for (const auto& input : in.inputs)
-    if (input.dtype != DType::U64 || input.rank() != 0)
-      in.fail("key and offset must be scalars of type uint64", "u64[]", input.str());
+  if (attrs.keys < 0 || attrs.keys > static_cast<int64_t>(attrs.shape.size()))
+    in.fail("the keys' axes are none of the result", "0 .. " + std::to_string(attrs.shape.size()),
+            std::to_string(attrs.keys));
+  const TensorType key{DType::U64, {attrs.shape.begin(), attrs.shape.begin() + attrs.keys}};
+  for (const auto& input : in.inputs) {
+    bool same = input.dtype == key.dtype && input.rank() == key.rank();
+    for (int d = 0; same && d < key.rank(); d++) same = sizes_agree(input.shape[d], key.shape[d]);
+    if (!same)
+      in.fail(attrs.keys == 0 ? "key and offset must be scalars of type uint64"
+                              : "key and offset must be of type uint64, with the first axes of the result",
+              key.str(), input.str());
+  }
   if (attrs.dtype != DType::U32 && attrs.dtype != DType::U64)
     in.fail("random bits are uint32 or uint64", "u32 or u64", std::string(name(attrs.dtype)));
   if (attrs.pair != 0 && attrs.pair != 1)
@@ -44,8 +55,10 @@ std::array<Expr, 4> philox(std::array<Expr, 4> words, std::array<Expr, 2> key) {
 
 Expr element_bits(Emit& emit, const Node& node, int, const Exprs& index) {
   const auto& attrs = attrs_of<RandomBitsAttrs>(node);
-  const Expr key = emit.element(node.inputs()[0], {}), offset = emit.element(node.inputs()[1], {});
-  const Expr i = cast(DType::U64, linear_index(index, attrs.shape));
+  const Exprs of_key(index.begin(), index.begin() + attrs.keys);
+  const Exprs rest(index.begin() + attrs.keys, index.end());
+  const Expr key = emit.element(node.inputs()[0], of_key), offset = emit.element(node.inputs()[1], of_key);
+  const Expr i = cast(DType::U64, linear_index(rest, {attrs.shape.begin() + attrs.keys, attrs.shape.end()}));
   const auto words = philox({low(i), high(i), low(offset), high(offset)}, {low(key), high(key)});
   const Expr first = words[2 * attrs.pair], second = words[2 * attrs.pair + 1];
   if (attrs.dtype == DType::U32) return first;
@@ -66,15 +79,19 @@ std::array<uint32_t, 4> philox_words(std::array<uint32_t, 4> words, std::array<u
 std::vector<BufferPtr> interpret_bits(const Node& node, const std::vector<BufferPtr>& inputs,
                                       const Sizes& sizes) {
   const auto& attrs = attrs_of<RandomBitsAttrs>(node);
-  const uint64_t key = Elements(inputs[0]).get(0).bits, offset = Elements(inputs[1]).get(0).bits;
   const auto result = make_buffer(attrs.dtype, eval_shape(attrs.shape, sizes));
+  int64_t draws = 1;   // for each key
+  for (size_t d = static_cast<size_t>(attrs.keys); d < result->shape.size(); d++) draws *= result->shape[d];
   auto half = [](uint64_t value, int shift) { return static_cast<uint32_t>(value >> shift); };
-  for (int64_t i = 0; i < result->elements(); i++) {
+  for (int64_t at = 0; at < result->elements(); at++) {
+    const uint64_t key = Elements(inputs[0]).get(at / draws).bits;
+    const uint64_t offset = Elements(inputs[1]).get(at / draws).bits;
+    const int64_t i = at % draws;
     const auto words = philox_words({half(i, 0), half(i, 32), half(offset, 0), half(offset, 32)},
                                     {half(key, 0), half(key, 32)});
     const uint64_t first = words[2 * attrs.pair], second = words[2 * attrs.pair + 1];
     const uint64_t bits = attrs.dtype == DType::U32 ? first : first | second << 32;
-    Elements(result).set(i, Scalar{attrs.dtype, bits});
+    Elements(result).set(at, Scalar{attrs.dtype, bits});
   }
   return {result};
 }
@@ -92,6 +109,7 @@ const std::vector<OpRow>& random_rows() {
        .infer = infer_bits,
        .element = element_bits,
        .interpret = interpret_bits,
+       .batch = batch_random_bits,
        .test = {.numpy = "ref.random_bits(x0, x1, dtype, shape, pair)",
                 .domains = {"uint64", "uint64"},
                 .dtypes = "u",

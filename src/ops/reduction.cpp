@@ -4,6 +4,7 @@
 
 #include "base/points.h"
 #include "expr/eval.h"
+#include "ops/batching.h"
 #include "ops/families.h"
 #include "ops/fold_attrs.h"
 #include "ops/gradient.h"
@@ -191,6 +192,7 @@ const std::vector<OpRow>& reduction_rows() {
        .element = element_reduce,
        .interpret = interpret_reduce,
        .gradient = gradient_reduce,
+       .batch = batch_reduce,
        .test = {.numpy = "ref.reduce(x0, monoid, axes)",
                 .domains = {"digits"},
                 .dtypes = "biuf",

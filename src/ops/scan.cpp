@@ -5,6 +5,7 @@
 
 #include "base/points.h"
 #include "expr/eval.h"
+#include "ops/batching.h"
 #include "ops/families.h"
 #include "ops/gradient.h"
 #include "ops/index_attrs.h"
@@ -138,6 +139,7 @@ const std::vector<OpRow>& scan_rows() {
        .element = element_cumulative,
        .interpret = interpret_cumulative,
        .gradient = gradient_cumulative,
+       .batch = batch_cumulative,
        .test = {.numpy = "ref.cumulative(x0, monoid, axis, reverse)",
                 .domains = {"unit"},
                 .dtypes = "iuf",

@@ -4,6 +4,7 @@
 #include "base/points.h"
 #include "expr/eval.h"
 #include "ops/builder.h"
+#include "ops/batching.h"
 #include "ops/families.h"
 #include "ops/gradient.h"
 #include "ops/opaque_attrs.h"
@@ -158,6 +159,7 @@ const std::vector<OpRow>& scatter_rows() {
        .opaque = "scatter",
        .interpret = interpret_scatter,
        .gradient = gradient_scatter,
+       .batch = batch_scatter,
        .test = {.numpy = "ref.scatter(x0, x1, x2, axis, combine)",
                 .domains = {"real", "index:axis", "real"},
                 .dtypes = "biuf",

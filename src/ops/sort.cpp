@@ -5,6 +5,7 @@
 
 #include "base/points.h"
 #include "expr/eval.h"
+#include "ops/batching.h"
 #include "ops/families.h"
 #include "ops/gradient.h"
 #include "ops/opaque_attrs.h"
@@ -135,6 +136,7 @@ const std::vector<OpRow>& sort_rows() {
        .opaque = "sort",
        .interpret = interpret_sort,
        .gradient = gradient_sort,
+       .batch = batch_sort,
        .test = {.numpy = "ref.sort(x0, axis, descending, by_index)", .dtypes = "biuf", .exact = true}},
       {.name = "topk",
        .family = Family::Sort,
@@ -146,6 +148,7 @@ const std::vector<OpRow>& sort_rows() {
        .opaque = "topk",
        .interpret = interpret_topk,
        .gradient = gradient_topk,
+       .batch = batch_topk,
        .test = {.numpy = "ref.topk(x0, k, axis, largest)", .dtypes = "biuf", .exact = true}},
   };
   return rows;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api/session.h"
+#include "autodiff/batch.h"
 #include "exec/program.h"
 #include "graph_passes/rewrite.h"
 #include "ops/builder.h"
@@ -109,6 +110,18 @@ void pass_guards(const GraphPtr& graph) {
   for (const auto& guard : graph->guards) size_context().guards.push_back(guard);
 }
 
+// Effects belong to the trace that is entered; outside of traces they happen at once.
+void keep_effects_outside(const Values& effects) {
+  if (effects.empty()) return;
+  if (current_trace() != 0) {
+    PTO_CHECK(t_entered && t_entered->id == current_trace(), "trace", "an effect outside its trace");
+    t_entered->effects.insert(t_entered->effects.end(), effects.begin(), effects.end());
+  } else {
+    const nb::gil_scoped_release release;
+    materialise(effects);
+  }
+}
+
 nb::object control(const std::string& row, std::shared_ptr<Attrs> attrs, nb::handle operands,
                    const std::vector<GraphPtr>& graphs) {
   const AtCaller at;
@@ -118,15 +131,7 @@ nb::object control(const std::string& row, std::shared_ptr<Attrs> attrs, nb::han
   const NodePtr node = make_node(pto::row(row), inputs, std::move(attrs), current_loc());
   Values results;
   for (size_t i = 0; i < node->outputs().size(); i++) results.push_back({node, static_cast<int>(i)});
-  if (!results.empty() && !is_pure(*node)) {
-    if (current_trace() != 0) {
-      PTO_CHECK(t_entered && t_entered->id == current_trace(), "trace", "an effect outside its trace");
-      t_entered->effects.push_back(results[0]);
-    } else {
-      const nb::gil_scoped_release release;
-      materialise(results);
-    }
-  }
+  if (!results.empty() && !is_pure(*node)) keep_effects_outside({results[0]});
   return wrap_all(results, false);
 }
 
@@ -173,12 +178,45 @@ struct ForeignHandle {
   std::shared_ptr<const void> registration;
 };
 
-ForeignHandle register_python(nb::object callable) {
-  std::shared_ptr<PythonFunction> held(new PythonFunction{std::move(callable)}, [](PythonFunction* f) {
-    if (!Py_IsInitialized()) return;
+std::shared_ptr<PythonFunction> hold(nb::object callable) {
+  return {new PythonFunction{std::move(callable)}, [](PythonFunction* f) {
+            if (!Py_IsInitialized()) return;
+            const nb::gil_scoped_acquire gil;
+            delete f;
+          }};
+}
+
+// rule(size, batched, operands) -> the results, all with the batch's axis.
+struct PythonBatchRule {
+  std::shared_ptr<PythonFunction> held;
+  std::string name;
+
+  Values operator()(const Batch& b) const {
     const nb::gil_scoped_acquire gil;
-    delete f;
-  });
+    nb::list batched, operands;
+    for (const bool flag : b.batched) batched.append(nb::bool_(flag));
+    for (const auto& x : b.x) operands.append(wrap(x));
+    nb::object given = held->callable(size_object(b.size), nb::tuple(batched), nb::tuple(operands));
+    Values results;
+    for (nb::handle h : given) results.push_back(value_of(h));
+    const auto& types = b.node.outputs();
+    bool fits = results.size() == types.size();
+    for (size_t i = 0; fits && i < types.size(); i++) {
+      Shape shape = types[i].shape;
+      shape.insert(shape.begin(), b.size);
+      fits = results[i].dtype() == types[i].dtype && results[i].rank() == static_cast<int>(shape.size());
+      for (size_t d = 0; fits && d < shape.size(); d++) fits = sizes_agree(results[i].shape()[d], shape[d]);
+    }
+    if (!fits)
+      throw Error({.op = name,
+                   .message = "the batching rule must give every result with the batch as its leading axis",
+                   .loc = b.node.loc()});
+    return results;
+  }
+};
+
+ForeignHandle register_python(nb::object callable) {
+  const auto held = hold(std::move(callable));
   const int64_t number = register_foreign([held](const std::vector<BufferPtr>& inputs) {
     const nb::gil_scoped_acquire gil;
     const uint64_t trace = current_trace();
@@ -196,7 +234,7 @@ ForeignHandle register_python(nb::object callable) {
 }
 
 nb::object make_foreign(const std::string& name, const ForeignHandle& function, bool pure,
-                        nb::handle operands, nb::handle dtypes, nb::handle shapes) {
+                        nb::handle operands, nb::handle dtypes, nb::handle shapes, nb::object rule) {
   const AtCaller at;
   auto attrs = std::make_shared<ForeignAttrs>();
   attrs->name = name;
@@ -205,7 +243,33 @@ nb::object make_foreign(const std::string& name, const ForeignHandle& function, 
   attrs->pure = pure;
   for (size_t i = 0; i < nb::len(dtypes); i++)
     attrs->add_result({dtype_of(dtypes[i]), shape_of_object(shapes[i])});
+  if (!rule.is_none()) attrs->batch = PythonBatchRule{hold(std::move(rule)), name};
   return control("foreign", attrs, operands, {});
+}
+
+// The results of a trace for operands of which the first `batched` have a new leading axis, each with whether
+// it has the axis; the operands stand for the trace's inputs in their order. Belongs to the trace around.
+nb::object batch_trace(const TraceHandle& t, nb::handle outputs, nb::handle operands, size_t batched,
+                       nb::handle size) {
+  const AtCaller at;
+  for (const auto& guard : t.sizes.guards)
+    if (const Expr simple = simplify(guard); !simple.is_const()) size_context().guards.push_back(simple);
+  Values roots, variables;
+  for (nb::handle output : outputs) roots.push_back(tensor_handle(output).value);
+  const size_t wanted = roots.size();
+  roots.insert(roots.end(), t.effects.begin(), t.effects.end());
+  for (const auto& input : t.inputs) variables.push_back({input, 0});
+  Batched given;
+  for (nb::handle operand : operands) {
+    given.batched.push_back(given.values.size() < batched);
+    given.values.push_back(value_of(operand));
+  }
+  const Batched results = batch(roots, variables, given, size_of_object(size));
+  keep_effects_outside({results.values.begin() + static_cast<int64_t>(wanted), results.values.end()});
+  nb::list all;
+  for (size_t i = 0; i < wanted; i++)
+    all.append(nb::make_tuple(wrap(results.values[i]), static_cast<bool>(results.batched[i])));
+  return all;
 }
 
 }  // namespace
@@ -292,7 +356,9 @@ void bind_graphs(nb::module_& m) {
   });
   nb::class_<ForeignHandle>(m, "ForeignFunction");
   m.def("register_foreign", &register_python);
-  m.def("make_foreign", &make_foreign);
+  m.def("make_foreign", &make_foreign, nb::arg("name"), nb::arg("function"), nb::arg("pure"),
+        nb::arg("operands"), nb::arg("dtypes"), nb::arg("shapes"), nb::arg("rule").none());
+  m.def("batch", &batch_trace);
 
   nb::class_<NameScope>(m, "NameScope")
       .def(nb::init<std::string, bool>(), nb::arg("name"), nb::arg("whole") = false)

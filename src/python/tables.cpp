@@ -25,6 +25,7 @@ nb::list op_table() {
     nb::dict d;
     d["name"] = row->name;
     d["family"] = std::string(family);
+    d["batched"] = row->batch != nullptr || row->is_elementwise();
     d["min_inputs"] = row->min_inputs;
     d["max_inputs"] = row->max_inputs;
     d["doc"] = row->doc;
