@@ -472,13 +472,17 @@ const std::vector<OpRow>& movement_rows() {
     };
     add(make_row("reshape", 1, 1, "The same elements in row-major order in another shape.",
                  "np.reshape(x0, shape)"),
-        new_attrs<ShapeAttrs>, infer_reshape, element_reshape, interpret_reshape, gradient_reshape, batch_reshape);
+        new_attrs<ShapeAttrs>, infer_reshape, element_reshape, interpret_reshape, gradient_reshape,
+        batch_reshape);
     add(make_row("permute", 1, 1, "The axes in another order.", "np.transpose(x0, perm)"),
-        new_attrs<PermuteAttrs>, infer_permute, element_permute, interpret_permute, gradient_permute, batch_permute);
+        new_attrs<PermuteAttrs>, infer_permute, element_permute, interpret_permute, gradient_permute,
+        batch_permute);
     add(make_row("diagonal", 1, 1, "Several axes read at one index.", "ref.diagonal(x0, axes)"),
-        new_attrs<DiagonalAttrs>, infer_diagonal, element_diagonal, interpret_diagonal, gradient_diagonal, batch_diagonal);
+        new_attrs<DiagonalAttrs>, infer_diagonal, element_diagonal, interpret_diagonal, gradient_diagonal,
+        batch_diagonal);
     add(make_row("broadcast", 1, 1, "Repeated to a larger shape.", "np.broadcast_to(x0, shape)"),
-        new_attrs<ShapeAttrs>, infer_broadcast, element_broadcast, interpret_broadcast, gradient_broadcast, batch_broadcast);
+        new_attrs<ShapeAttrs>, infer_broadcast, element_broadcast, interpret_broadcast, gradient_broadcast,
+        batch_broadcast);
     add(make_row("slice", 1, 1, "A box of elements, by steps that may be negative.",
                  "ref.strided(x0, start, size, step)"),
         new_attrs<SliceAttrs>, infer_slice, element_slice, interpret_slice, gradient_slice, batch_slice);
