@@ -112,6 +112,8 @@ class Builder {
       Step step{.kind = StepKind::Foreign, .attrs = first->attrs(), .loc = first->loc()};
       for (const auto& v : first->inputs()) step.inputs.push_back(in_own_shape(v));
       add_results(first, std::move(step));
+      // A foreign call looks at the shapes of its results too.
+      for (int b : p_->steps.back().outputs) foreign_.insert(b);
     } else {
       add_launch(group);
     }

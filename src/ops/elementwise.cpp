@@ -1,6 +1,7 @@
 // Elementwise rows: one operation of expr/ops.def each, and a few that are short expressions.
 // TestSpec::dtypes is also the rule for the types that a row takes: the builder converts integers
 // and bools to the default float for rows that take floats alone.
+#include <cmath>
 #include <map>
 #include <numbers>
 
@@ -104,10 +105,30 @@ Expr apply_sign(const Attrs&, const Exprs& args, const TensorType& result) {
   return select(x < zero, constant(result.dtype, -1), positive);
 }
 
+// Powers that are products and roots: each within the accuracy of others, and with their special values.
+Expr known_power(const Expr& x, const Expr& exponent) {
+  const double y = exponent.value().to_double();
+  auto number = [&](double n) { return Expr(Scalar::from_double(x.type(), n)); };
+  auto root = [&] {   // -0 gives 0, and -inf gives inf
+    const Expr infinite = equal(x, number(-INFINITY));
+    return select(infinite, number(INFINITY), make(Op::Sqrt, {x + number(0)}));
+  };
+  if (y == 0) return number(1);
+  if (y == 1) return x;
+  if (y == 2) return x * x;
+  if (y == 3) return x * x * x;
+  if (y == 4) return (x * x) * (x * x);
+  if (y == -1) return number(1) / x;
+  if (y == -2) return (number(1) / x) * (number(1) / x);
+  if (y == 0.5) return root();
+  if (y == -0.5) return number(1) / root();
+  return make(Op::Pow, {x, exponent});
+}
+
 // Integers by repeated squaring, one step for each bit of the exponent. A negative exponent gives the
 // power of 1 / x rounded towards zero: 0 but for x = 1 and x = -1.
 Expr apply_power(const Attrs&, const Exprs& args, const TensorType& result) {
-  if (is_float(result.dtype)) return make(Op::Pow, args);
+  if (is_float(result.dtype)) return args[1].is_const() ? known_power(args[0], args[1]) : make(Op::Pow, args);
   const DType type = result.dtype;
   const Expr zero = constant(type, 0), one = constant(type, 1);
   Expr base = args[0], power = one;

@@ -109,3 +109,11 @@ def test_unused_in_loops(log, wrap):
     g = wrap(lambda x, xs: (pto.scan(step, x, xs), x + 1)[1])
     np.testing.assert_array_equal(g(pto.asarray(X), np.stack([X, X + 1])).numpy(), X + 1)
     assert log.ran[7:] == [X.tolist(), (X + 1).tolist()]
+
+
+def test_a_result_that_is_reshaped_keeps_its_declared_shape():
+    double = pto.foreign(lambda x: x.numpy() * 2, pto.spec((6,)))
+    fn = pto.jit(lambda x: double(x).reshape(2, 3))
+    np.testing.assert_array_equal(fn(pto.ones(6)).numpy(), np.full((2, 3), 2))
+    again = pto._core.Executable.parse(str(fn.executable))
+    np.testing.assert_array_equal(again.run([pto.ones(6)], {})[0].numpy(), np.full((2, 3), 2))
