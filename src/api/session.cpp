@@ -158,7 +158,7 @@ Graph graph_of(const Piece& piece, const std::vector<bool>& operands) {
       for (const auto& v : node->inputs()) operands.push_back(replaced.at(v.node.get())[v.index]);
       const auto copy = std::make_shared<Node>(node->row(), node->attrs(), std::move(operands),
                                                node->outputs(), node->loc());
-      for (size_t i = 0; i < node->outputs().size(); i++) results.push_back({copy, static_cast<int>(i)});
+      results = results_of(copy);
     }
     replaced.emplace(node.get(), std::move(results));
   }
@@ -236,7 +236,7 @@ Piece next_piece(const Values& values) {
       if (inside.count(v.node.get()) && !v.node->has_data()) wanted.insert(v.node.get());
   for (const auto& node : piece.nodes) {
     if (!wanted.count(node.get())) continue;
-    for (size_t i = 0; i < node->outputs().size(); i++) piece.outputs.push_back({node, static_cast<int>(i)});
+    for (const auto& v : results_of(node)) piece.outputs.push_back(v);
   }
   return piece;
 }

@@ -24,14 +24,8 @@ bool draws(const Node& node) {
     }
   };
   Finder finder;
-  node.attrs()->clone()->visit(finder);
+  read(*node.attrs(), finder);
   return finder.found;
-}
-
-Values results(const NodePtr& node) {
-  Values all;
-  for (size_t i = 0; i < node->outputs().size(); i++) all.push_back({node, static_cast<int>(i)});
-  return all;
 }
 
 bool any(const std::vector<bool>& flags) {
@@ -56,7 +50,7 @@ class Walk {
       operands.values.push_back(from.values[v.index]);
       operands.batched.push_back(from.batched[v.index]);
     }
-    done_[node.get()] = node->has_data() ? unbatched(results(node)) : applied(node, std::move(operands));
+    done_[node.get()] = node->has_data() ? unbatched(results_of(node)) : applied(node, std::move(operands));
   }
 
   std::pair<Value, bool> of(const Value& v) const {
@@ -76,9 +70,7 @@ class Walk {
     if (t_mask) mask(*node, operands);
     const bool inner = t_mask && row.family == Family::Control;
     if (!any(operands.batched) && !inner && !draws(*node))
-      return unbatched(results(operands.values == node->inputs()
-                                   ? node
-                                   : make_node(row, operands.values, node->attrs(), node->loc())));
+      return unbatched(results_of(with_operands(node, operands.values)));
     const BatchRule rule = row.batch ? row.batch : row.is_elementwise() ? batch_elementwise : nullptr;
     if (!rule) throw Error({.op = "vmap", .message = row.name + " has no batching rule", .loc = node->loc()});
     Values given = rule({*node, operands.values, operands.batched, size_});

@@ -52,12 +52,6 @@ GraphAttr finished(const Graph& like, const Nested& n, Values outputs, bool mask
   return graph;
 }
 
-Values results(const NodePtr& node) {
-  Values all;
-  for (size_t i = 0; i < node->outputs().size(); i++) all.push_back({node, static_cast<int>(i)});
-  return all;
-}
-
 Value masked(const Value& mask, const Value& other) { return mask ? logical_and(mask, other) : other; }
 
 // x where `condition`, else y, for each element of the batch.
@@ -86,7 +80,7 @@ Values batch_cond(const Batch& b) {
     batched->orelse = batched_branch(attrs.orelse, operands.batched, b.size);
     Values all = b.x;
     if (mask) all.push_back(mask);
-    return results(make_node(*b.node.row(), std::move(all), batched, b.node.loc()));
+    return results_of(make_node(*b.node.row(), std::move(all), batched, b.node.loc()));
   }
   // Both branches, and for each element the one that it takes.
   const Value taken = b.x[0];
@@ -133,7 +127,7 @@ Values batch_while_loop(const Batch& b) {
     for (size_t i = 0; i < states; i++)
       next.values[i] = batched_if(flags[i], next.values[i], next.batched[i], b.size);
     batched->body = finished(body, m, next.values, false);
-    Values all = results(make_node(*b.node.row(), start.values, batched, b.node.loc()));
+    Values all = results_of(make_node(*b.node.row(), start.values, batched, b.node.loc()));
     for (size_t i = 0; i < states; i++) all[i] = batched_if(true, all[i], flags[i], b.size);
     return all;
   }
@@ -154,7 +148,7 @@ Values batch_while_loop(const Batch& b) {
   batched->body = finished(body, m, outputs, true);
   Values operands = start.values;
   operands.insert(operands.begin(), holds(start, outer));
-  Values all = results(make_node(*b.node.row(), std::move(operands), batched, b.node.loc()));
+  Values all = results_of(make_node(*b.node.row(), std::move(operands), batched, b.node.loc()));
   all.erase(all.begin());
   return all;
 }
@@ -190,7 +184,7 @@ Values batch_scan_loop(const Batch& b) {
   for (size_t i = carries; i < carries + static_cast<size_t>(attrs.sequences); i++)
     if (b.batched[i]) operands[i] = exchanged(operands[i]);
   if (has_mask) operands.push_back(batch_mask());
-  Values all = results(make_node(*b.node.row(), std::move(operands), batched, b.node.loc()));
+  Values all = results_of(make_node(*b.node.row(), std::move(operands), batched, b.node.loc()));
   for (size_t i = 0; i < all.size(); i++) {
     if (i < carries)
       all[i] = batched_if(true, all[i], flags[i], b.size);

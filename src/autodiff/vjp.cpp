@@ -14,8 +14,7 @@ namespace {
 Values pulled_back(const NodePtr& node, const Values& cotangents, const std::vector<bool>& wanted) {
   const OpRow& row = *node->row();
   const Values& x = node->inputs();
-  Values y;
-  for (size_t i = 0; i < node->outputs().size(); i++) y.push_back({node, static_cast<int>(i)});
+  const Values y = results_of(node);
   const Vjp v{*node, x, y, cotangents, wanted};
   if (row.gradient) return row.gradient(v);
   if (row.discrete) return Values(x.size());
@@ -29,6 +28,13 @@ Values pulled_back(const NodePtr& node, const Values& cotangents, const std::vec
   for (size_t i = 0; i < x.size(); i++)
     if (wanted[i] && row.partials[i]) answers[i] = row.partials[i](v);
   return answers;
+}
+
+Values present(const Values& values) {
+  Values all;
+  for (const auto& v : values)
+    if (v) all.push_back(v);
+  return all;
 }
 
 class Reverse {
@@ -112,16 +118,10 @@ Values jvp(const Values& outputs, const Values& wrt, const Values& tangents) {
     pulled.push_back(answers[i]);
     given.push_back(tangents[i]);
   }
-  Values wanted;
-  for (const auto& v : seeds)
-    if (v) wanted.push_back(v);
-  const Values pushed = vjp(pulled, given, wanted);
+  const Values wanted = present(seeds), pushed = vjp(pulled, given, wanted);
   std::unordered_set<const Node*> seed_nodes;
   for (const auto& v : wanted) seed_nodes.insert(v.node.get());
-  Values present;
-  for (const auto& v : pushed)
-    if (v) present.push_back(v);
-  for (const auto& node : topological(present))
+  for (const auto& node : topological(present(pushed)))
     PTO_CHECK(!seed_nodes.count(node.get()), "jvp", "a gradient rule is not linear in its cotangents");
   Values result(outputs.size());
   for (size_t i = 0, next = 0; i < outputs.size(); i++)

@@ -49,12 +49,13 @@ void Node::set_data(std::vector<BufferPtr> data) {
               "graph", "data of another type than " + outputs_[i].str());
   data_ = std::move(data);
   computed_.store(true, std::memory_order_release);
-  if (!taped_) free_all(std::exchange(inputs_, {}));
+  free_all(std::exchange(inputs_, {}));
 }
 
-void Node::release() {
-  taped_ = false;
-  if (has_data()) free_all(std::exchange(inputs_, {}));
+Values results_of(const NodePtr& node) {
+  Values results;
+  for (size_t i = 0; i < node->outputs().size(); i++) results.push_back({node, static_cast<int>(i)});
+  return results;
 }
 
 // Depth first from the roots in order, with a stack of its own.

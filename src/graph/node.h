@@ -59,11 +59,6 @@ class Node {
   const BufferPtr& data(int index) const { return data_[index]; }
   void set_data(std::vector<BufferPtr> data);
 
-  // A node that a gradient may be asked through keeps its inputs when it has data, until it is released.
-  bool taped() const { return taped_; }
-  void tape() { taped_ = true; }
-  void release();
-
  private:
   const OpRow* row_;
   AttrsPtr attrs_;
@@ -72,7 +67,6 @@ class Node {
   Loc loc_;
   std::vector<BufferPtr> data_;
   std::atomic<bool> computed_{false};   // data_ is there, and stays as it is
-  bool taped_ = false;
 };
 
 // A closed graph: inputs are nodes of the row "input"; every node is reached from the outputs or
@@ -87,6 +81,9 @@ struct Graph {
   std::vector<Symbol> size_symbols() const;
 };
 using GraphPtr = std::shared_ptr<const Graph>;
+
+// All results of a node.
+Values results_of(const NodePtr& node);
 
 // Nodes reached from `roots` in topological order; the walk does not go past nodes for which
 // `is_leaf` holds (they are listed).

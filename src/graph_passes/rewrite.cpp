@@ -6,17 +6,6 @@
 
 namespace pto {
 
-Values results_of(const NodePtr& node) {
-  Values results;
-  for (size_t i = 0; i < node->outputs().size(); i++) results.push_back({node, static_cast<int>(i)});
-  return results;
-}
-
-NodePtr with_operands(const NodePtr& node, const Values& operands) {
-  if (operands == node->inputs()) return node;
-  return make_node(*node->row(), operands, node->attrs(), node->loc());
-}
-
 bool is_row(const Value& value, std::string_view row) { return value.node->row()->name == row; }
 
 bool is_pure(const Node& node) {

@@ -14,10 +14,6 @@ using RewriteRule = std::function<Values(const NodePtr& node, const Values& oper
 
 Graph rewrite(const Graph& graph, const RewriteRule& rule);
 
-// The node itself if these are its operands, else one like it.
-NodePtr with_operands(const NodePtr& node, const Values& operands);
-Values results_of(const NodePtr& node);
-
 bool is_row(const Value& value, std::string_view row);
 bool is_pure(const Node& node);   // equal nodes have equal results, and unused ones may be dropped
 

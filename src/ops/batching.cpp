@@ -27,10 +27,7 @@ std::shared_ptr<T> copied(const Batch& b) {
 }
 
 Values applied(const Batch& b, Values operands, AttrsPtr attrs) {
-  const NodePtr node = make_node(*b.node.row(), std::move(operands), std::move(attrs), b.node.loc());
-  Values results;
-  for (size_t i = 0; i < node->outputs().size(); i++) results.push_back({node, static_cast<int>(i)});
-  return results;
+  return results_of(make_node(*b.node.row(), std::move(operands), std::move(attrs), b.node.loc()));
 }
 
 template <class T, class First>
@@ -45,12 +42,7 @@ std::vector<int64_t> shifted(std::vector<int64_t> axes) {
 }
 
 // Axis `from` moved to the front.
-Value to_front(const Value& x, int64_t from) {
-  std::vector<int64_t> perm{from};
-  for (int64_t d = 0; d < x.rank(); d++)
-    if (d != from) perm.push_back(d);
-  return permute(x, perm);
-}
+Value to_front(const Value& x, int64_t from) { return permute(x, with_first(x.rank(), {from})); }
 
 template <class T>
 Values along_axis(const Batch& b) {
@@ -123,8 +115,7 @@ Values batch_pad(const Batch& b) {
   const auto& unbatched = attrs_of<PadAttrs>(b.node);
   const Value& x = b.node.inputs()[0];
   const Value zero = full({}, Scalar::from_int(x.dtype(), 0));
-  const Value inside = pad(full(x.shape(), Scalar::from_bool(true)), unbatched.before, unbatched.after,
-                           full({}, Scalar::from_bool(false)));
+  const Value inside = within_border(x.shape(), unbatched.before, unbatched.after);
   const Value padded = applied(b, {operand(b, 0), zero}, attrs)[0];
   return {where(inside, padded, over_axes(b.x[1], x.rank()))};
 }

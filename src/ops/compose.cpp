@@ -1,6 +1,8 @@
 #include "ops/compose.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ops/index_attrs.h"
 #include "ops/opaque_attrs.h"
@@ -35,11 +37,28 @@ Value integers(const Value& x, std::string_view fn, const std::string& what) {
 
 // --- axes ---------------------------------------------------------------------------------------
 
+std::vector<int64_t> all_axes(int rank) {
+  std::vector<int64_t> all(rank);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+std::vector<int64_t> with_first(int rank, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> perm = axes;
+  for (int64_t d = 0; d < rank; d++)
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) perm.push_back(d);
+  return perm;
+}
+
+Value permute_back(const Value& x, const std::vector<int64_t>& perm) {
+  std::vector<int64_t> inverse(perm.size());
+  for (size_t d = 0; d < perm.size(); d++) inverse[perm[d]] = static_cast<int64_t>(d);
+  return permute(x, inverse);
+}
+
 std::vector<int64_t> axes_argument(const Args& args, const std::string& name, int rank) {
   if (args.given(name)) return normalise_axes(args.integers(name), rank, args.function());
-  std::vector<int64_t> all(rank);
-  for (int d = 0; d < rank; d++) all[d] = d;
-  return all;
+  return all_axes(rank);
 }
 
 int64_t axis_argument(const Args& args, const std::string& name, int rank) {
@@ -73,6 +92,16 @@ Value expand(const Value& x, int64_t axis) {
   Shape shape = x.shape();
   shape.insert(shape.begin() + axis, Size(1));
   return reshape(x, shape);
+}
+
+Value positions_among(const Shape& shape, const std::vector<int64_t>& axes) {
+  Shape kept(shape.size(), Size(1));
+  for (int64_t axis : axes) kept[axis] = shape[axis];
+  return reshape(iota({count(shape, axes)}, 0, DType::I64), kept);
+}
+
+Value within_border(const Shape& shape, const Exprs& before, const Exprs& after) {
+  return pad(full(shape, Scalar::from_bool(true)), before, after, full({}, Scalar::from_bool(false)));
 }
 
 // --- functions that functions use ----------------------------------------------------------------
@@ -156,6 +185,52 @@ Value scatter(const Value& x, const Value& index, const Value& updates, int64_t 
   }
   return cast(make_value("scatter", {cast(x, type), position, cast(updates, type)}, attrs, current_loc()),
               x.dtype());
+}
+
+namespace {
+
+// The positions 0 .. size - 1 along an axis of x, read by an index: wrapped and checked, and an error
+// names that axis.
+Value checked_position(const Value& x, int64_t axis, const Value& index) {
+  Shape line(axis, Size(1));
+  line.push_back(x.shape()[axis]);
+  return reshape(take(iota(line, axis, DType::I64), index, axis), index.shape());
+}
+
+// One index into the flattened indexed axes.
+Value linear_position(const Value& x, const Values& indices, const std::vector<int64_t>& axes) {
+  Value position;
+  for (size_t i = 0; i < axes.size(); i++) {
+    const Value p = checked_position(x, axes[i], indices[i]);
+    position = i == 0 ? p : add(mul(position, Operand(x.shape()[axes[i]])), p);
+  }
+  return reshape(position, {Size(-1)});
+}
+
+}  // namespace
+
+Value scatter_nd(const Value& x, const Values& indices, const std::vector<int64_t>& axes, int64_t at,
+                 const Value& updates, const std::string& combine) {
+  // The indexed axes first, then as one; and so the indices' axes of the updates.
+  const auto perm = with_first(x.rank(), axes);
+  const Value moved = permute(x, perm);
+  const Shape kept(moved.shape().begin() + static_cast<int64_t>(axes.size()), moved.shape().end());
+  Shape flat{count(x.shape(), axes)}, update_flat{simplify(product(indices[0].shape()))};
+  flat.insert(flat.end(), kept.begin(), kept.end());
+  update_flat.insert(update_flat.end(), kept.begin(), kept.end());
+  std::vector<int64_t> order = all_axes(updates.rank());
+  std::rotate(order.begin(), order.begin() + at, order.begin() + at + indices[0].rank());
+  const Value y = scatter(reshape(moved, flat), linear_position(x, indices, axes),
+                          reshape(permute(updates, order), update_flat), 0, combine);
+  return permute_back(reshape(y, moved.shape()), perm);
+}
+
+Value cumulative(std::string_view monoid, const Value& x, int64_t axis, bool reverse) {
+  auto attrs = std::make_shared<CumulativeAttrs>();
+  attrs->monoid = monoid;
+  attrs->axis = axis;
+  attrs->reverse = reverse;
+  return make_value("cumulative", {x}, attrs, current_loc());
 }
 
 }  // namespace pto

@@ -48,6 +48,11 @@ Value integers(const Value& x, std::string_view fn, const std::string& what);   
 
 // --- axes ---------------------------------------------------------------------------------------
 // Parameter `name` as normalised axes; all axes if it is None.
+std::vector<int64_t> all_axes(int rank);
+// A permutation: these axes in front, in their order, then the others in theirs.
+std::vector<int64_t> with_first(int rank, const std::vector<int64_t>& axes);
+// x as it was before permute(x, perm).
+Value permute_back(const Value& x, const std::vector<int64_t>& perm);
 std::vector<int64_t> axes_argument(const Args& args, const std::string& name, int rank);
 int64_t axis_argument(const Args& args, const std::string& name, int rank);
 // The number of elements along the axes.
@@ -58,6 +63,10 @@ Value size_value(const Size& size, DType type);
 Value positions(const Size& n, int64_t axis, int rank, DType type = DType::I64);
 Value slice_axis(const Value& x, int64_t axis, const Size& start, const Size& stop, int64_t step = 1);
 Value expand(const Value& x, int64_t axis);      // a new axis of size 1 there
+// Row-major positions among `axes` (ascending), as a tensor that broadcasts to the shape.
+Value positions_among(const Shape& shape, const std::vector<int64_t>& axes);
+// True where pad keeps the elements of a tensor of this shape, false around it.
+Value within_border(const Shape& shape, const Exprs& before, const Exprs& after);
 
 // --- functions that functions use ----------------------------------------------------------------
 Value sum(const Value& x, const std::vector<int64_t>& axes, bool keepdims);     // in x's type
@@ -74,5 +83,10 @@ Value take(const Value& x, const Value& index, int64_t axis);
 Value take_along_axis(const Value& x, const Value& index, int64_t axis);
 Value scatter(const Value& x, const Value& index, const Value& updates, int64_t axis,
               const std::string& combine);
+// x with updates combined at the places that the row gather would read by indices of one shape for the axes
+// (ascending); the updates have the shape that it would give.
+Value scatter_nd(const Value& x, const Values& indices, const std::vector<int64_t>& axes, int64_t at,
+                 const Value& updates, const std::string& combine);
+Value cumulative(std::string_view monoid, const Value& x, int64_t axis, bool reverse);
 
 }  // namespace pto

@@ -176,56 +176,18 @@ Values build_index_add(const Args& args) {
   return {scatter(x, index, broadcast_to(args.tensor("source"), shape), axis, "add")};
 }
 
-// The positions 0 .. size - 1 along an axis of x, read by an index: wrapped and checked, and an error
-// names that axis.
-Value checked_position(const Value& x, int64_t axis, const Value& index) {
-  Shape line(axis, Size(1));
-  line.push_back(x.shape()[axis]);
-  return reshape(take(iota(line, axis, DType::I64), index, axis), index.shape());
-}
-
-// One index into the flattened indexed axes.
-Value linear_position(const Value& x, const Advanced& to) {
-  Value position;
-  for (size_t i = 0; i < to.axes.size(); i++) {
-    const Value p = checked_position(x, to.axes[i], to.indices[i]);
-    position = i == 0 ? p : add(mul(position, Operand(x.shape()[to.axes[i]])), p);
-  }
-  return reshape(position, {Size(-1)});
-}
-
 // x with values written at the places that take_nd would read.
 Values build_put_nd(const Args& args) {
   const Value x = args.tensor("x");
   const std::string combine = args.string("combine");
   const Advanced to = advanced(args, x);
   const Shape& index_shape = to.indices[0].shape();
-  // The indexed axes first, then as one.
-  std::vector<int64_t> perm = to.axes;
-  Shape kept;
-  for (int64_t d = 0; d < x.rank(); d++) {
-    if (std::find(to.axes.begin(), to.axes.end(), d) != to.axes.end()) continue;
-    perm.push_back(d);
-    kept.push_back(x.shape()[d]);
-  }
-  const Value moved = permute(x, perm);
-  Size total = 1;
-  for (int64_t axis : to.axes) total = simplify(total * x.shape()[axis]);
-  Shape flat{total}, update_flat{simplify(product(index_shape))};
-  flat.insert(flat.end(), kept.begin(), kept.end());
-  update_flat.insert(update_flat.end(), kept.begin(), kept.end());
-  // The values have the shape that take_nd gives; the indices' axes come to the front.
-  Shape target = kept;
+  Shape target;
+  for (int64_t d = 0; d < x.rank(); d++)
+    if (std::find(to.axes.begin(), to.axes.end(), d) == to.axes.end()) target.push_back(x.shape()[d]);
   target.insert(target.begin() + to.at, index_shape.begin(), index_shape.end());
   const Value values = broadcast_to(to_value(args.operand("values"), x.dtype()), target);
-  std::vector<int64_t> order(target.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::rotate(order.begin(), order.begin() + to.at, order.begin() + to.at + index_shape.size());
-  const Value updates = reshape(permute(values, order), update_flat);
-  const Value y = scatter(reshape(moved, flat), linear_position(x, to), updates, 0, combine);
-  std::vector<int64_t> inverse(perm.size());
-  for (size_t d = 0; d < perm.size(); d++) inverse[perm[d]] = static_cast<int64_t>(d);
-  return {permute(reshape(y, moved.shape()), inverse)};
+  return {scatter_nd(x, to.indices, to.axes, to.at, values, combine)};
 }
 
 // --- order --------------------------------------------------------------------------------------

@@ -117,9 +117,7 @@ Values build_allclose(const Args& args) {
                            {{"rtol", args.number("rtol")},
                             {"atol", args.number("atol")},
                             {"equal_nan", args.boolean("equal_nan")}})[0];
-  std::vector<int64_t> axes;
-  for (int d = 0; d < close.rank(); d++) axes.push_back(d);
-  return {reduce("and", close, axes, false)};
+  return {reduce("and", close, all_axes(close.rank()), false)};
 }
 
 // --- running reductions -------------------------------------------------------------------------
@@ -131,11 +129,8 @@ Values build_cumulative(const Args& args, const char* monoid) {
   if (sums) x = cast(x, result_type(args, sum_type(x.dtype())));
   if (std::string_view(monoid) == "logaddexp") x = floating(x);
   if (!args.given("axis")) x = reshape(x, {Size(-1)});
-  auto attrs = std::make_shared<CumulativeAttrs>();
-  attrs->monoid = monoid;
-  attrs->axis = args.given("axis") ? axis_argument(args, "axis", x.rank()) : 0;
-  attrs->reverse = args.boolean("reverse");
-  return {make_value("cumulative", {x}, attrs, current_loc())};
+  const int64_t axis = args.given("axis") ? axis_argument(args, "axis", x.rank()) : 0;
+  return {cumulative(monoid, x, axis, args.boolean("reverse"))};
 }
 
 Values build_diff(const Args& args) {

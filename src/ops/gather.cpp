@@ -174,32 +174,11 @@ std::vector<BufferPtr> interpret_along(const Node& node, const std::vector<Buffe
 // --- gradients ----------------------------------------------------------------------------------
 // What was read several times gets the sum.
 
-// One axis in place of the gathered ones, and one for all places of the indices.
 Values gradient_gather(const Vjp& v) {
   const auto& attrs = attrs_of<GatherAttrs>(v.node);
-  const Value& x = v.x[0];
-  const int64_t inner = v.x[1].rank();
-  std::vector<int64_t> kept = kept_axes(attrs, x.rank()), order(attrs.axes), places, back(x.rank());
-  order.insert(order.end(), kept.begin(), kept.end());
-  for (size_t d = 0; d < order.size(); d++) back[order[d]] = static_cast<int64_t>(d);
-  for (int64_t d = 0; d < inner; d++) places.push_back(attrs.at + d);
-  for (int64_t d = 0; d < v.d[0].rank(); d++)
-    if (d < attrs.at || d >= attrs.at + inner) places.push_back(d);
-  Value index;
-  for (size_t k = 0; k < attrs.axes.size(); k++) {
-    const Value n = size_value(x.shape()[attrs.axes[k]], DType::I64), given = cast(v.x[k + 1], DType::I64);
-    const Value position = where(less(given, int64_t{0}), add(given, n), given);
-    index = index ? add(mul(index, n), position) : position;
-  }
-  Shape rest, flat{count(x.shape(), attrs.axes)}, updates{simplify(product(v.x[1].shape()))}, whole;
-  for (int64_t axis : kept) rest.push_back(x.shape()[axis]);
-  flat.insert(flat.end(), rest.begin(), rest.end());
-  updates.insert(updates.end(), rest.begin(), rest.end());
-  for (int64_t axis : order) whole.push_back(x.shape()[axis]);
-  const Value sums = scatter(zeros({x.dtype(), flat}), reshape(index, {updates[0]}),
-                             reshape(permute(v.d[0], places), updates), 0, "add");
   Values answers(v.x.size());
-  answers[0] = permute(reshape(sums, whole), back);
+  answers[0] =
+      scatter_nd(zeros(v.x[0].type()), {v.x.begin() + 1, v.x.end()}, attrs.axes, attrs.at, v.d[0], "add");
   return answers;
 }
 

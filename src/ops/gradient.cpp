@@ -1,34 +1,13 @@
 #include "ops/gradient.h"
 
-#include <limits>
-#include <numeric>
+#include <cmath>
 
 #include "ops/control.h"
-#include "ops/index_attrs.h"
 
 namespace pto {
 
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// The axes with `axis` moved to the front, and the way back.
-std::vector<int64_t> to_front(int rank, int64_t axis) {
-  std::vector<int64_t> perm{axis};
-  for (int64_t d = 0; d < rank; d++)
-    if (d != axis) perm.push_back(d);
-  return perm;
-}
-std::vector<int64_t> from_front(int rank, int64_t axis) {
-  std::vector<int64_t> perm;
-  for (int64_t d = 0; d < rank; d++) perm.push_back(d == axis ? 0 : d < axis ? d + 1 : d);
-  return perm;
-}
-
-}  // namespace
-
 Value quotient(const Value& d, const Value& x) {
-  const Value infinite = scaled(d, binary("copysign", kInfinity, x));
+  const Value infinite = scaled(d, binary("copysign", INFINITY, x));
   return where(equal(x, 0.0), infinite, div(d, x));
 }
 
@@ -49,16 +28,8 @@ Value shifted(const Value& x, int64_t axis, bool towards_start, double edge) {
   return slice_axis(wide, axis, towards_start ? Size(1) : Size(0), towards_start ? simplify(n + Size(1)) : n);
 }
 
-Value cumulative(std::string_view monoid, const Value& x, int64_t axis, bool reverse) {
-  auto attrs = std::make_shared<CumulativeAttrs>();
-  attrs->monoid = monoid;
-  attrs->axis = axis;
-  attrs->reverse = reverse;
-  return make_value("cumulative", {x}, attrs, current_loc());
-}
-
 Value reverse_recurrence(const Value& d, const Value& w, int64_t axis) {
-  const auto front = to_front(d.rank(), axis);
+  const auto front = with_first(d.rank(), {axis});
   const Value sums = permute(d, front), weights = permute(shifted(w, axis, true, 0), front);
   TensorType item = sums.type();
   item.shape.erase(item.shape.begin());
@@ -75,7 +46,7 @@ Value reverse_recurrence(const Value& d, const Value& w, int64_t axis) {
   attrs->reverse = true;
   attrs->body = body;
   const NodePtr loop = make_node(row("scan_loop"), {zeros(item), sums, weights}, attrs, current_loc());
-  return permute({loop, 1}, from_front(d.rank(), axis));
+  return permute_back({loop, 1}, front);
 }
 
 Value dilated(const Value& x, int64_t axis, int64_t step) {

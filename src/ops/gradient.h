@@ -21,7 +21,6 @@ Value zeros(const TensorType& type);
 Value reverse_recurrence(const Value& d, const Value& w, int64_t axis);
 // One axis moved by a place: the element before (or after, if `towards_start`), `edge` at the border.
 Value shifted(const Value& x, int64_t axis, bool towards_start, double edge);
-Value cumulative(std::string_view monoid, const Value& x, int64_t axis, bool reverse);
 // The axis in which each element is followed by step - 1 zeros: n * step elements.
 Value dilated(const Value& x, int64_t axis, int64_t step);
 // x at the axes' equal indices, zero elsewhere: the transpose of the row diagonal.

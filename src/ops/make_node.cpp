@@ -65,6 +65,11 @@ NodePtr make_checked_node(const OpRow& row, Values inputs, AttrsPtr attrs, Loc l
   return make_node(row, std::move(inputs), std::move(attrs), loc);
 }
 
+NodePtr with_operands(const NodePtr& node, const Values& operands) {
+  if (operands == node->inputs()) return node;
+  return make_node(*node->row(), operands, node->attrs(), node->loc());
+}
+
 Value make_value(std::string_view name, Values inputs, AttrsPtr attrs, Loc loc) {
   return {make_node(row(name), std::move(inputs), std::move(attrs), loc), 0};
 }

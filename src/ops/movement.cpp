@@ -375,12 +375,7 @@ std::vector<BufferPtr> interpret_concat(const Node& node, const std::vector<Buff
 
 Values gradient_reshape(const Vjp& v) { return {reshape(v.d[0], v.x[0].shape())}; }
 
-Values gradient_permute(const Vjp& v) {
-  const auto& perm = attrs_of<PermuteAttrs>(v.node).perm;
-  std::vector<int64_t> inverse(perm.size());
-  for (size_t d = 0; d < perm.size(); d++) inverse[perm[d]] = static_cast<int64_t>(d);
-  return {permute(v.d[0], inverse)};
-}
+Values gradient_permute(const Vjp& v) { return {permute_back(v.d[0], attrs_of<PermuteAttrs>(v.node).perm)}; }
 
 Values gradient_diagonal(const Vjp& v) {
   return {embedded(v.d[0], v.x[0].shape(), attrs_of<DiagonalAttrs>(v.node).axes)};
@@ -425,11 +420,8 @@ Values gradient_pad(const Vjp& v) {
   Values answers(2);
   if (v.wanted[0]) answers[0] = strided(v.d[0], attrs.before, x.shape(), std::vector<int64_t>(x.rank(), 1));
   if (v.wanted[1]) {
-    const Value inside = pad(full(x.shape(), Scalar::from_bool(true)), attrs.before, attrs.after,
-                             full({}, Scalar::from_bool(false)));
-    std::vector<int64_t> all(x.rank());
-    for (size_t d = 0; d < all.size(); d++) all[d] = static_cast<int64_t>(d);
-    answers[1] = sum(where(inside, 0.0, v.d[0]), all, false);
+    const Value inside = within_border(x.shape(), attrs.before, attrs.after);
+    answers[1] = sum(where(inside, 0.0, v.d[0]), all_axes(x.rank()), false);
   }
   return answers;
 }

@@ -118,12 +118,11 @@ std::vector<BufferPtr> interpret_reduce(const Node& node, const std::vector<Buff
 
 // The product of all elements but each, without a division: of those before it and those after it.
 Value product_of_others(const Value& x, const std::vector<int64_t>& axes) {
-  std::vector<int64_t> perm, inverse(x.rank());
+  std::vector<int64_t> perm;
   for (int64_t d = 0; d < x.rank(); d++)
     if (std::find(axes.begin(), axes.end(), d) == axes.end()) perm.push_back(d);
   const size_t kept = perm.size();
   perm.insert(perm.end(), axes.begin(), axes.end());
-  for (size_t d = 0; d < perm.size(); d++) inverse[perm[d]] = static_cast<int64_t>(d);
   const Value moved = permute(x, perm);
   Shape flat(moved.shape().begin(), moved.shape().begin() + static_cast<int64_t>(kept));
   flat.push_back(count(x.shape(), axes));
@@ -131,7 +130,7 @@ Value product_of_others(const Value& x, const std::vector<int64_t>& axes) {
   const int64_t last = static_cast<int64_t>(kept);
   const Value before = shifted(cumulative("mul", row, last, false), last, false, 1);
   const Value after = shifted(cumulative("mul", row, last, true), last, true, 1);
-  return permute(reshape(mul(before, after), moved.shape()), inverse);
+  return permute_back(reshape(mul(before, after), moved.shape()), perm);
 }
 
 // Equal extremes share alike.
@@ -144,11 +143,7 @@ Value of_extreme(const Vjp& v, const std::vector<int64_t>& axes) {
 
 Value of_position(const Vjp& v, const std::vector<int64_t>& axes) {
   const Value& x = v.x[0];
-  Value position = to_value(Operand(int64_t{0}));
-  for (int64_t axis : axes)
-    position = add(mul(position, size_value(x.shape()[axis], DType::I64)),
-                   positions(x.shape()[axis], axis, x.rank()));
-  const Value chosen = equal(broadcast_to(position, x.shape()), unfolded(v.y[1], x.shape(), axes));
+  const Value chosen = equal(positions_among(x.shape(), axes), unfolded(v.y[1], x.shape(), axes));
   return where(chosen, unfolded(v.d[0], x.shape(), axes), 0.0);
 }
 

@@ -115,6 +115,8 @@ const T& attrs_of(const Node& node) {
 // The only maker of nodes: checks arity, infers types. Sizes that must agree but are not proved
 // equal become guards of the current SizeContext (ops/size_context.h).
 NodePtr make_node(const OpRow& row, Values inputs, AttrsPtr attrs, Loc loc = {});
+// The node itself if these are its operands, else one like it.
+NodePtr with_operands(const NodePtr& node, const Values& operands);
 Value make_value(std::string_view row, Values inputs, AttrsPtr attrs, Loc loc = {});
 
 // Interprets a node or a whole graph.

@@ -1,7 +1,6 @@
 // Running sums, products and extremes along an axis.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/points.h"
 #include "expr/eval.h"
@@ -117,11 +116,10 @@ Values gradient_cumulative(const Vjp& v) {
   const Value xs = turn(x), ys = turn(y), ds = turn(d);
   if (attrs.monoid == "mul")
     return {turn(mul(shifted(ys, axis, false, 1), reverse_recurrence(ds, xs, axis)))};
-  const double infinity = std::numeric_limits<double>::infinity();
   auto ratio = [&](const Value& a, const Value& b) {   // e^(a - b), and 0 for a = -inf
-    return where(equal(a, -infinity), 0.0, exp(sub(a, b)));
+    return where(equal(a, -INFINITY), 0.0, exp(sub(a, b)));
   };
-  const Value weights = ratio(shifted(ys, axis, false, -infinity), ys);
+  const Value weights = ratio(shifted(ys, axis, false, -INFINITY), ys);
   return {turn(mul(ratio(xs, ys), reverse_recurrence(ds, weights, axis)))};
 }
 

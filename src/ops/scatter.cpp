@@ -102,11 +102,7 @@ Value at_places(const Value& x, const Vjp& v, int64_t axis) {
 // 1 for each update that stands in the result: of those to one place, the last.
 Value standing(const Vjp& v, int64_t axis) {
   const Value &index = v.x[1], &updates = v.x[2];
-  Value number = to_value(Operand(int64_t{0}));
-  for (int64_t d = 0; d < updates.rank(); d++)
-    number = add(mul(number, size_value(updates.shape()[d], DType::I64)),
-                 positions(updates.shape()[d], d, updates.rank()));
-  number = broadcast_to(number, updates.shape());
+  const Value number = positions_among(updates.shape(), all_axes(updates.rank()));
   const Value last =
       scatter(full(v.x[0].shape(), Scalar::from_int(DType::I64, -1)), index, number, axis, "set");
   return cast(equal(at_places(last, v, axis), number), updates.dtype());

@@ -129,8 +129,7 @@ nb::object control(const std::string& row, std::shared_ptr<Attrs> attrs, nb::han
   Values inputs;
   for (nb::handle o : operands) inputs.push_back(value_of(o));
   const NodePtr node = make_node(pto::row(row), inputs, std::move(attrs), current_loc());
-  Values results;
-  for (size_t i = 0; i < node->outputs().size(); i++) results.push_back({node, static_cast<int>(i)});
+  const Values results = results_of(node);
   if (!results.empty() && !is_pure(*node)) keep_effects_outside({results[0]});
   return wrap_all(results, false);
 }

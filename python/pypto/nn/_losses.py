@@ -12,12 +12,14 @@ from .._tensor import Tensor
 from .._trace_names import caller
 
 
-def _reduced(x: Tensor, reduction: str, op: str) -> Tensor:
-    if reduction == "none":
-        return x
-    if reduction not in ("mean", "sum"):
+def _check_reduction(reduction: str, op: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
         raise Error("there is no such reduction", op=op, expected="mean, sum or none", got=repr(reduction), **caller())
-    return functions[reduction](x)
+
+
+def _reduced(x: Tensor, reduction: str, op: str) -> Tensor:
+    _check_reduction(reduction, op)
+    return x if reduction == "none" else functions[reduction](x)
 
 
 def cross_entropy(
@@ -90,9 +92,7 @@ class _Loss(Module):
     """A loss whose options are given when it is made."""
 
     def __init__(self, reduction: str = "mean") -> None:
-        if reduction not in ("mean", "sum", "none"):
-            name = type(self).__name__
-            raise Error("there is no such reduction", op=name, expected="mean, sum or none", got=repr(reduction), **caller())
+        _check_reduction(reduction, type(self).__name__)
         self.reduction = reduction
 
 

@@ -18,6 +18,16 @@ def _like(x: Tensor, p: Tensor) -> Tensor:
     return x if x.dtype == p.dtype else x.astype(p.dtype)
 
 
+def _with_decay(gradient: Tensor, p: Tensor, group: Group) -> Tensor:
+    """The gradient of the loss and of weight_decay p^2 / 2."""
+    return gradient + group["weight_decay"] * p if group["weight_decay"] else gradient
+
+
+def _decayed(p: Tensor, rate: Tensor, group: Group) -> Tensor:
+    """p (1 - lr weight_decay): decay that is decoupled from the gradient."""
+    return p * _like(1 - rate * group["weight_decay"], p) if group["weight_decay"] else p
+
+
 class SGD(Optimizer):
     """p - lr d. With momentum, d = m' = momentum m + (1 - dampening) g, where m' = g at the first step; with
     Nesterov's d = g + momentum m'. Weight decay adds weight_decay p to g."""
@@ -45,9 +55,7 @@ class SGD(Optimizer):
         return {"momentum_buffer": functions["zeros"](p.shape, p.dtype)}
 
     def update(self, p: Tensor, gradient: Tensor, state: _State, group: Group, rate: Tensor, step: Tensor) -> Any:
-        g, momentum = gradient, group["momentum"]
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+        g, momentum = _with_decay(gradient, p, group), group["momentum"]
         if not momentum:
             return p - _like(rate, p) * g, {}
         share = 1.0 if not group["dampening"] else _like(1 - group["dampening"] * (step > 1).astype(step.dtype), p)
@@ -74,12 +82,9 @@ class Adam(Optimizer):
         super().__init__(params, {"lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay})
 
     def update(self, p: Tensor, gradient: Tensor, state: _State, group: Group, rate: Tensor, step: Tensor) -> Any:
-        g, (b1, b2) = gradient, group["betas"]
-        if group["weight_decay"]:
-            if self._decoupled:
-                p = p * _like(1 - rate * group["weight_decay"], p)
-            else:
-                g = g + group["weight_decay"] * p
+        b1, b2 = group["betas"]
+        g = gradient if self._decoupled else _with_decay(gradient, p, group)
+        p = _decayed(p, rate, group) if self._decoupled else p
         m = b1 * state["exp_avg"] + (1 - b1) * g
         v = b2 * state["exp_avg_sq"] + (1 - b2) * g * g
         size = _like(rate / (1 - functions["power"](b1, step)), p)
@@ -125,9 +130,7 @@ class RMSprop(Optimizer):
         return {name: functions["zeros"](p.shape, p.dtype) for name in names}
 
     def update(self, p: Tensor, gradient: Tensor, state: _State, group: Group, rate: Tensor, step: Tensor) -> Any:
-        g, alpha = gradient, group["alpha"]
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+        g, alpha = _with_decay(gradient, p, group), group["alpha"]
         v = alpha * state["square_avg"] + (1 - alpha) * g * g
         after, mean_free = {"square_avg": v}, v
         if group["centered"]:
@@ -156,8 +159,7 @@ class Lion(Optimizer):
     def update(self, p: Tensor, gradient: Tensor, state: _State, group: Group, rate: Tensor, step: Tensor) -> Any:
         (b1, b2), m = group["betas"], state["exp_avg"]
         direction = functions["sign"](b1 * m + (1 - b1) * gradient)
-        decayed = p * _like(1 - rate * group["weight_decay"], p) if group["weight_decay"] else p
-        return decayed - _like(rate, p) * direction, {"exp_avg": b2 * m + (1 - b2) * gradient}
+        return _decayed(p, rate, group) - _like(rate, p) * direction, {"exp_avg": b2 * m + (1 - b2) * gradient}
 
 
 class Adafactor(Optimizer):
@@ -191,8 +193,7 @@ class Adafactor(Optimizer):
         least = spacing if group["eps1"] is None else group["eps1"]
         move = _like(functions["power"](step, group["beta2_decay"]), p)
         size = _like(functions["minimum"](rate, 1 / sqrt(step)), p) * maximum(sqrt(mean(p * p)), group["eps2"])
-        if group["weight_decay"]:
-            p = p * _like(1 - rate * group["weight_decay"], p)
+        p = _decayed(p, rate, group)
         square = gradient * gradient
         if p.ndim < 2:
             after = {"variance": state["variance"] + move * (square - state["variance"])}
@@ -245,5 +246,4 @@ class Muon(Optimizer):
             x = 3.4445 * x + (-4.775 * square + 2.0315 * (square @ square)) @ x
         x = x.T if tall else x
         scale = max(1, int(p.shape[0]) / int(p.shape[1])) ** 0.5
-        decayed = p * _like(1 - rate * group["weight_decay"], p) if group["weight_decay"] else p
-        return decayed - _like(rate, p) * scale * x, {"momentum_buffer": m}
+        return _decayed(p, rate, group) - _like(rate, p) * scale * x, {"momentum_buffer": m}
