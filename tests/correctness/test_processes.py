@@ -196,6 +196,8 @@ import pypto as pto
 
 {program}
 
+# A process that is started in the background may ignore the signal from the start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 started = threading.Event()
 def interrupt():
     started.wait()
