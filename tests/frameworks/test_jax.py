@@ -43,6 +43,8 @@ SPECIAL = {
     "linspace": lambda start, stop, num, endpoint, dtype: jnp.linspace(start, stop, num) if endpoint else None,
     "eye": lambda n, m, k, dtype: jnp.eye(n, m, k),
     "gelu": lambda x, approximate: jax.nn.gelu(x, approximate=approximate == "tanh"),
+    "variable": lambda x: jnp.copy(x),
+    "multiply_no_nan": lambda x, y: jnp.where(y == 0, y, x * y),
     "softplus": lambda x, beta: jax.nn.softplus(x * beta) / beta,
     "hardsigmoid": lambda x: jax.nn.hard_sigmoid(x),
     "hardswish": lambda x: jax.nn.hard_swish(x),

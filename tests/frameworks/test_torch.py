@@ -77,6 +77,9 @@ SPECIAL = {
     "triu": lambda x, k: torch.triu(x, k),
     "meshgrid": lambda xs, indexing: torch.meshgrid(*xs, indexing=indexing),
     "log_sigmoid": lambda x: F.logsigmoid(x),
+    "variable": lambda x: x.clone(),
+    "stop_gradient": lambda x: x.detach(),
+    "multiply_no_nan": lambda x, y: torch.where(y == 0, y, x * y),
     "prod": lambda x, axis, keepdims, dtype: (
         torch.prod(x) if axis is None else torch.prod(x, axis, keepdim=keepdims) if isinstance(axis, int) else None
     ),

@@ -58,8 +58,9 @@ def test_contents(wheel):
     assert {n.partition("/")[0] for n in names} == {"pypto"}
     libraries = sorted(n.partition("/")[2].partition(".")[0] for n in names if n.endswith(".so"))
     assert libraries == ["_core", "libpto", "libpto_llvm"]
-    sources = {f"pypto/{p.name}" for p in (ROOT / "python" / "pypto").iterdir() if p.suffix in (".py", ".pyi", ".typed")}
-    assert "pypto/py.typed" in sources
+    python = ROOT / "python"
+    sources = {p.relative_to(python).as_posix() for p in (python / "pypto").rglob("*") if p.suffix in (".py", ".pyi", ".typed")}
+    assert {"pypto/py.typed", "pypto/nn/__init__.py"} <= sources
     assert {n for n in names if not n.endswith(".so")} == sources
 
 
