@@ -37,6 +37,9 @@ from ._errors import Error as Error
 from ._errors import InternalError as InternalError
 from ._files import load as load
 from ._files import save as save
+from ._gradients import grad_enabled as grad_enabled
+from ._gradients import is_grad_enabled as is_grad_enabled
+from ._gradients import no_grad as no_grad
 from ._jit import Compiled as Compiled
 from ._jit import jit as jit
 from ._jit import kernel as kernel

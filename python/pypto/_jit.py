@@ -151,7 +151,7 @@ class Compiled(Generic[P, R]):
     def _finish(self, entry: _Entry, out: list[Tensor], flat: Flat) -> Any:
         self._last = entry
         for number, value in zip(entry.written, out[entry.results :]):
-            flat.tensors[number]._assign(value)
+            _core.rebind(flat.tensors[number], value)
         return out[0] if entry.single else put_together(entry.result, out)
 
     @staticmethod
@@ -189,6 +189,8 @@ class Compiled(Generic[P, R]):
                 tracer.argument(names[i] if i < len(names) else f"x{i}", t.dtype, shape)
                 for i, (t, shape) in enumerate(zip(flat.tensors, shapes))
             ]
+            for placeholder, t in zip(tensors, flat.tensors):
+                _core.continue_tape(placeholder, t)
             tensors = [tensors[i] for i in same] or tensors
             numbers, symbols, signs = [], [], []
             for i, n in enumerate(flat.numbers):
@@ -215,6 +217,7 @@ class Compiled(Generic[P, R]):
     def _build(self, tracer: Tracer, args: Any, kwargs: Any, symbols: list[str], signs: list[bool | None]) -> _Entry:
         """Runs the function inside the trace and compiles its graph. `signs` tells which of the run-time
         numbers are negative ints, with None for floats."""
+        mode = bool(_core.gradients_enabled())
         recorder = Recorder()
         recorder.root(self._fn, self.__name__)
         for value, name in zip(args, self._parameters.names):
@@ -229,12 +232,19 @@ class Compiled(Generic[P, R]):
         written = sorted(tracer.written_arguments)
         state = [tracer.inside(handle) for handle, _ in tracer.written.values()]
         arguments = [tracer.written_arguments[n] for n in written]
-        graph = tracer.core.finish([*results, *arguments, *state], self.__name__)
+        outputs = [*results, *arguments, *state]
+        gradients = []  # per gradient from outside: the output that it becomes, -1: None, -2: as before
+        for _, now, changed in tracer.core.gradients():
+            gradients.append(-2 if not changed else -1 if now is None else len(outputs))
+            if gradients[-1] >= 0:
+                outputs.append(tracer.inside(now))
+        graph = tracer.core.finish(outputs, self.__name__)
         _core.count_trace()
         executable = _core.compile_graph(graph, self._passes_off, self._target)
         if self._schedules:
             executable = executable.with_schedule(self._schedules)
         core = _core.Entry(
+            tracer.core,
             graph,
             executable,
             tracer.captured,
@@ -243,6 +253,10 @@ class Compiled(Generic[P, R]):
             [bool(sign) for sign in signs],
             len(results) + len(written),
             [handle for handle, _ in tracer.written.values()],
+            [bool(_core.requires_gradient(t)) for t in outputs],
+            gradients,
+            mode,
+            tracer.reads_gradient_mode,
         )
         return _Entry(core, recorder.guards, result, tracer.arrays, (), written, len(results))
 
@@ -291,6 +305,8 @@ class Compiled(Generic[P, R]):
                 why = "the first call with these kinds of arguments" if self.reasons else "the first call"
             elif flat.numbers and not any(all(map(same_value, flat.numbers, seen)) for seen in group.numbers):
                 why = "a number has a new value"
+            elif about_gradients := group.entries[0].core.misfit(flat.tensors):
+                why = about_gradients
             else:
                 why = "sizes or element types are new: " + ", ".join(t._type_text for t in flat.tensors)
         return why

@@ -12,13 +12,13 @@ from ._trace_names import caller
 
 
 class Parameter(Tensor):
-    """A tensor that a module learns. ``Parameter(x)`` takes the elements of a tensor or an array,
-    ``Parameter((n, d))`` draws them: normal, with standard deviation 1 / sqrt(fan-in), where the fan-in
-    is the product of all sizes but the first (the size itself for a vector)."""
+    """A tensor that a module learns, so that it requires a gradient. ``Parameter(x)`` takes the elements of a
+    tensor or an array, ``Parameter((n, d))`` draws them: normal, with standard deviation 1 / sqrt(fan-in), where
+    the fan-in is the product of all sizes but the first (the size itself for a vector)."""
 
     __slots__ = ()
 
-    def __init__(self, data: Any, dtype: Any = None) -> None:
+    def __init__(self, data: Any, dtype: Any = None, requires_grad: bool = True) -> None:
         if isinstance(data, (int, tuple)) and all(isinstance(n, int) for n in _tuple(data)):
             from . import random
 
@@ -27,7 +27,9 @@ class Parameter(Tensor):
             for n in shape[1:] or shape:
                 fan *= n
             data = random.normal(shape, std=1 / max(fan, 1) ** 0.5)
-        super().__init__(data, dtype)
+        super().__init__(data.detach() if isinstance(data, Tensor) else data, dtype)
+        if requires_grad:
+            self.requires_grad_()
 
 
 class Buffer(Tensor):
@@ -115,7 +117,7 @@ class Module:
     def state_dict(self) -> dict[str, Tensor]:
         """The parameters and buffers by name, as handles to their present values; what several modules
         share stands there once, under its first name."""
-        return {name: value.copy() for name, value in _each_once(self._named((Parameter, Buffer)))}  # type: ignore[arg-type]
+        return {name: value.detach() for name, value in _each_once(self._named((Parameter, Buffer)))}  # type: ignore[arg-type]
 
     def load_state_dict(self, state: Any, strict: bool = True) -> None:
         """Takes the values of `state` (tensors or arrays by name). What several modules share may come under
@@ -159,6 +161,17 @@ class Module:
         widths = [max(len(row[i]) for row in rows) for i in range(4)]
         lines = [f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c:>{widths[2]}}  {d:>{widths[3]}}" for a, b, c, d in rows]
         return "\n".join(lines)
+
+    def requires_grad_(self, wanted: bool = True) -> Module:
+        """Whether the parameters, here and within, require gradients."""
+        for p in self.parameters():
+            p.requires_grad_(wanted)
+        return self
+
+    def zero_grad(self) -> None:
+        """Forgets the gradients of the parameters."""
+        for p in self.parameters():
+            p.grad = None
 
     def train(self, mode: bool = True) -> Module:
         """Training mode, here and within."""

@@ -11,6 +11,8 @@ from . import _core
 from ._dtypes import DType, as_dtype
 from ._errors import Error
 
+bool_ = bool  # Tensor has a method of that name
+
 
 class Tensor(_core.TensorHandle):
     """A dense tensor.
@@ -191,20 +193,20 @@ class Tensor(_core.TensorHandle):
     def __reduce__(self) -> Any:
         array = self.numpy()
         raw = array.view(np.uint16) if self.dtype.name == "bfloat16" else array
-        return _unpickle, (type(self), np.array(raw), self.dtype.name)
+        return _unpickle, (type(self), np.array(raw), self.dtype.name, self.requires_grad and self.is_leaf)
 
     def __copy__(self) -> Tensor:
         return self._copy()
 
     def __deepcopy__(self, memo: dict) -> Tensor:
-        return type(self)._from(self)
+        return type(self)._from(self.detach(), self.requires_grad and self.is_leaf)
 
     @classmethod
-    def _from(cls, value: Tensor) -> Any:
+    def _from(cls, value: Tensor, requires_grad: bool_) -> Any:
         result = cls.__new__(cls)
         _core.TensorHandle.__init__(result)
         result._assign(value)
-        return result
+        return result.requires_grad_() if requires_grad else result
 
     def copy(self) -> Tensor:
         """A handle of its own to the same value."""
@@ -212,9 +214,47 @@ class Tensor(_core.TensorHandle):
 
     clone = copy
 
+    # --- gradients ----------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool_:
+        """Is what is computed from the tensor recorded, so that its gradient can be asked for? Setting it
+        makes the tensor one at which a record begins (or, with False, no longer)."""
+        return bool_(_core.requires_gradient(self))
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool_) -> None:
+        _core.require_gradient(self, wanted)
+
+    def requires_grad_(self, wanted: bool_ = True) -> Tensor:
+        """Sets `requires_grad`, and gives the tensor."""
+        _core.require_gradient(self, wanted)
+        return self
+
+    @property
+    def is_leaf(self) -> bool_:
+        """Was the tensor not computed from others that require a gradient?"""
+        return bool_(_core.is_leaf(self))
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient of a leaf that requires one: the sum of what came to it since it was None."""
+        gradient: Tensor | None = _core.gradient(self)
+        return gradient
+
+    @grad.setter
+    def grad(self, gradient: Tensor | None) -> None:
+        _core.set_gradient(self, gradient)
+
+    def backward(self, gradient: Tensor | None = None, retain_graph: bool_ = False) -> None:
+        """Adds the gradient of this tensor (of one element, or with the gradient of its elements given) to
+        `grad` of every leaf that requires one and that it was computed from, and releases the record."""
+        _core.backward(self, gradient, retain_graph)
+
     def detach(self) -> Tensor:
-        """A handle to the same value."""
-        return self._copy()
+        """A handle to the same value, through which no gradient passes."""
+        detached: Tensor = _core.detached(self)
+        return detached
 
     def to(self, target: Any) -> Tensor:
         """The tensor as another element type, or on a device ("cpu")."""
@@ -300,7 +340,7 @@ class Tensor(_core.TensorHandle):
     def _rebind(self, value: Tensor) -> Tensor:
         from ._tracing import note_write
 
-        self._assign(note_write(self, value))
+        _core.rebind(self, note_write(self, value))
         return self
 
     # --- operators ---------------------------------------------------------------------------------
@@ -455,7 +495,7 @@ def _caller() -> dict:
     return caller()
 
 
-def _unpickle(cls: type, array: np.ndarray, dtype: str) -> Tensor:
+def _unpickle(cls: type, array: np.ndarray, dtype: str, requires_grad: bool = False) -> Tensor:
     from ._arrays import from_array
 
     if dtype == "bfloat16":
@@ -463,7 +503,7 @@ def _unpickle(cls: type, array: np.ndarray, dtype: str) -> Tensor:
 
         array = array.view(ml_dtypes.bfloat16)
     value = from_array(array, copy=True)
-    return value if cls is Tensor else cls._from(value)  # type: ignore[attr-defined]
+    return cls._from(value, requires_grad)  # type: ignore[attr-defined,no-any-return]
 
 
 def is_tensor(x: Any) -> bool:

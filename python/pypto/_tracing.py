@@ -42,6 +42,7 @@ class Tracer:
         self.arguments: dict[int, int] = {}  # id of a placeholder -> its number
         self.written: dict[int, tuple[Tensor, Tensor]] = {}
         self.written_arguments: dict[int, Tensor] = {}
+        self.reads_gradient_mode = False
         self._placeholders: dict[int, Tensor] = {}
         self._names: set[str] = set()
 
@@ -93,6 +94,7 @@ class Tracer:
             )
         name = getattr(handle, "_name", None) or f"c{len(self.captured)}"
         placeholder = self.core.input(self.fresh_name(name), handle.dtype, handle.shape)
+        _core.continue_tape(placeholder, handle)
         self._placeholders[id(handle)] = placeholder
         self.captured.append(handle)
         return placeholder
@@ -161,6 +163,12 @@ def capture_array(array: np.ndarray) -> Tensor:
     handle = from_array(array, copy=True)
     root.arrays.append((handle, array))
     return handle
+
+
+def note_gradient_mode() -> None:
+    """Called where the function asks whether gradients are recorded."""
+    for tracer in _stack.tracers:
+        tracer.reads_gradient_mode = True
 
 
 class Sizes:

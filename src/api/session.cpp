@@ -1,5 +1,6 @@
 #include "api/session.h"
 
+#include <algorithm>
 #include <list>
 #include <mutex>
 #include <unordered_map>
@@ -302,6 +303,38 @@ BufferPtr data_of(const Value& value) {
   materialise({value});
   const std::lock_guard lock(g_nodes);
   return value.node->data(value.index);
+}
+
+Value detached(const Value& value) {
+  if (!value.node->taped() || !is_float(value.dtype())) return value;
+  {
+    const std::lock_guard lock(g_nodes);
+    if (value.node->has_data()) return make_data(value.node->data(value.index), value.node->loc());
+  }
+  return make_value("stop_gradient", {value}, std::make_shared<NoAttrs>(), value.node->loc());
+}
+
+Value make_variable(const Value& value, Loc loc) {
+  Value start = detached(value);
+  if (start.node->has_data())
+    start = make_data(start.node->data(start.index), loc);
+  else
+    start = make_value("variable", {start}, std::make_shared<NoAttrs>(), loc);
+  start.node->tape();
+  return start;
+}
+
+void release_tape(const Values& values) {
+  std::vector<NodePtr> order;
+  const std::lock_guard lock(g_nodes);
+  order = topological(values, [](const Node& n) { return !n.taped(); });
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    Node& node = **it;
+    const bool inner =
+        node.taped() && std::any_of(node.inputs().begin(), node.inputs().end(),
+                                    [](const Value& v) { return v.node->taped() || v.node->released(); });
+    if (inner) node.release();
+  }
 }
 
 }  // namespace pto

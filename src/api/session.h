@@ -14,4 +14,14 @@ Value make_data(BufferPtr buffer, Loc loc = {});
 void materialise(const Values& values);
 BufferPtr data_of(const Value& value);   // materialises if needed
 
+// --- the tape -------------------------------------------------------------------------------------
+// Where a gradient with respect to `value` begins: the same elements, of a node on the tape through which none
+// passes to what made it.
+Value make_variable(const Value& value, Loc loc = {});
+// The same elements, on no tape.
+Value detached(const Value& value);
+// What leads to the values from where the tape begins is released, and its memory freed; a gradient through it
+// is an error from now on. The beginnings stay.
+void release_tape(const Values& values);
+
 }  // namespace pto

@@ -10,11 +10,23 @@
 namespace pto {
 namespace {
 
+// The call's graph begins at variables of its own, so that its operands may depend on each other.
+Values through_call(const Node& call, const Values& cotangents) {
+  Values variables;
+  for (const auto& x : call.inputs())
+    variables.push_back(make_value("variable", {x}, std::make_shared<NoAttrs>(), call.loc()));
+  std::unordered_set<const Node*> ends;
+  for (const auto& v : variables) ends.insert(v.node.get());
+  return vjp((*call.expansion())(variables), cotangents, variables,
+             [&](const Node& n) { return ends.count(&n) > 0; });
+}
+
 // The cotangents of a node's operands, by its row.
 Values pulled_back(const NodePtr& node, const Values& cotangents, const std::vector<bool>& wanted) {
   const OpRow& row = *node->row();
   const Values& x = node->inputs();
   const Values y = results_of(node);
+  if (node->expansion()) return through_call(*node, cotangents);
   const Vjp v{*node, x, y, cotangents, wanted};
   if (row.gradient) return row.gradient(v);
   if (row.discrete) return Values(x.size());
@@ -39,11 +51,13 @@ Values present(const Values& values) {
 
 class Reverse {
  public:
-  Reverse(const Values& outputs, const Values& wrt) : order_(topological(outputs)) {
+  // Nodes on a tape keep their operands when they have data, so the walk goes past those.
+  Reverse(const Values& outputs, const Values& wrt, const std::function<bool(const Node&)>& is_leaf)
+      : order_(topological(outputs, is_leaf ? is_leaf : [](const Node&) { return false; })) {
     for (const auto& v : wrt) sources_[v.node.get()].push_back(v.index);
     for (const auto& node : order_)
       for (const auto& v : node->inputs())
-        if (reaches(v)) {
+        if (reaches(v) && !(is_leaf && is_leaf(*node))) {
           active_.insert(node.get());
           break;
         }
@@ -96,9 +110,10 @@ class Reverse {
 
 }  // namespace
 
-Values vjp(const Values& outputs, const Values& cotangents, const Values& wrt) {
+Values vjp(const Values& outputs, const Values& cotangents, const Values& wrt,
+           const std::function<bool(const Node&)>& is_leaf) {
   PTO_CHECK(outputs.size() == cotangents.size(), "vjp", "every output needs a cotangent");
-  Reverse reverse(outputs, wrt);
+  Reverse reverse(outputs, wrt, is_leaf);
   for (size_t i = 0; i < outputs.size(); i++)
     if (cotangents[i]) reverse.add_to(outputs[i], cotangents[i]);
   reverse.walk();

@@ -49,7 +49,17 @@ void Node::set_data(std::vector<BufferPtr> data) {
               "graph", "data of another type than " + outputs_[i].str());
   data_ = std::move(data);
   computed_.store(true, std::memory_order_release);
-  free_all(std::exchange(inputs_, {}));
+  // Where a tape begins, nothing of what led there is needed.
+  const bool kept = taped() && std::any_of(inputs_.begin(), inputs_.end(), [](const Value& v) {
+                      return v.node->taped() || v.node->released();
+                    });
+  if (!kept) free_all(std::exchange(inputs_, {}));
+}
+
+void Node::leave_tape(Tape state) {
+  tape_.store(state, std::memory_order_relaxed);
+  expansion_.reset();
+  if (has_data()) free_all(std::exchange(inputs_, {}));
 }
 
 Values results_of(const NodePtr& node) {
@@ -69,7 +79,8 @@ std::vector<NodePtr> topological(const Values& roots, const std::function<bool(c
   std::vector<Visit> stack;
   auto enter = [&](const NodePtr& node) {
     if (!seen.insert(node.get()).second) return;
-    stack.push_back({&node, 0, is_leaf && is_leaf(*node) ? 0 : node->inputs().size()});
+    const bool leaf = is_leaf ? is_leaf(*node) : node->has_data();
+    stack.push_back({&node, 0, leaf ? 0 : node->inputs().size()});
   };
   for (const auto& root : roots) {
     enter(root.node);

@@ -52,12 +52,29 @@ class Node {
   const std::vector<TensorType>& outputs() const { return outputs_; }
   Loc loc() const { return loc_; }
 
-  // The lazy front end: results that have been computed. A node with data is a leaf (its inputs
-  // are dropped by set_data, so that what led to it can be freed).
+  // The lazy front end: results that have been computed. A node with data is a leaf (its inputs are dropped by
+  // set_data, so that what led to it can be freed, unless the tape needs them).
   // Any thread may ask; one at a time sets.
   bool has_data() const { return computed_.load(std::memory_order_acquire); }
   const BufferPtr& data(int index) const { return data_[index]; }
   void set_data(std::vector<BufferPtr> data);
+
+  // A node that a gradient may be asked through keeps its inputs when it has data, until it is released: then
+  // it is a constant of what is made from it later, and no gradient passes it. One that is forgotten is as if
+  // it had never been on a tape.
+  bool taped() const { return tape_.load(std::memory_order_relaxed) == Tape::On; }
+  bool released() const { return tape_.load(std::memory_order_relaxed) == Tape::Released; }
+  void tape() { tape_.store(Tape::On, std::memory_order_relaxed); }
+  void release() { leave_tape(Tape::Released); }
+  void forget() { leave_tape(Tape::Off); }
+
+  // A node with data may stand for a call of a whole graph: this makes the results of that graph for its
+  // operands, when a gradient is asked for through it.
+  using Expansion = std::function<Values(const Values& operands)>;
+  const Expansion* expansion() const { return expansion_.get(); }
+  void set_expansion(Expansion expansion) {
+    expansion_ = std::make_shared<const Expansion>(std::move(expansion));
+  }
 
  private:
   const OpRow* row_;
@@ -66,7 +83,11 @@ class Node {
   std::vector<TensorType> outputs_;
   Loc loc_;
   std::vector<BufferPtr> data_;
-  std::atomic<bool> computed_{false};   // data_ is there, and stays as it is
+  std::atomic<bool> computed_{false};  // data_ is there, and stays as it is
+  enum class Tape : uint8_t { Off, On, Released };
+  void leave_tape(Tape state);
+  std::atomic<Tape> tape_{Tape::Off};
+  std::shared_ptr<const Expansion> expansion_;
 };
 
 // A closed graph: inputs are nodes of the row "input"; every node is reached from the outputs or
@@ -77,7 +98,7 @@ struct Graph {
   std::vector<NodePtr> inputs;
   Values outputs;
   Exprs guards;
-  std::vector<NodePtr> order() const;      // topological, deterministic, iterative
+  std::vector<NodePtr> order() const;  // topological, deterministic, iterative
   std::vector<Symbol> size_symbols() const;
 };
 using GraphPtr = std::shared_ptr<const Graph>;
@@ -86,7 +107,7 @@ using GraphPtr = std::shared_ptr<const Graph>;
 Values results_of(const NodePtr& node);
 
 // Nodes reached from `roots` in topological order; the walk does not go past nodes for which
-// `is_leaf` holds (they are listed).
+// `is_leaf` holds (they are listed): without it, those with data.
 std::vector<NodePtr> topological(const Values& roots, const std::function<bool(const Node&)>& is_leaf = {});
 
 // graph/print.cpp, graph/parse.cpp: text round-trips exactly.

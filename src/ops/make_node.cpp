@@ -4,6 +4,7 @@
 #include "base/points.h"
 #include "expr/eval.h"
 #include "ops/control.h"
+#include "ops/gradient_mode.h"
 #include "ops/leaf_attrs.h"
 #include "ops/row.h"
 #include "ops/size_context.h"
@@ -11,6 +12,15 @@
 namespace pto {
 
 constexpr int64_t kMaxBytes = int64_t{1} << 56;
+
+thread_local bool t_gradients = true, t_tape = true;
+
+bool gradients_enabled() { return t_gradients; }
+void set_gradients_enabled(bool enabled) { t_gradients = enabled; }
+WithGradients::WithGradients(bool enabled) : previous_(t_gradients) { t_gradients = enabled; }
+WithGradients::~WithGradients() { t_gradients = previous_; }
+WithoutTape::WithoutTape() : previous_(t_tape) { t_tape = false; }
+WithoutTape::~WithoutTape() { t_tape = previous_; }
 
 std::string_view row_name(const OpRow& row) { return row.name; }
 std::shared_ptr<Attrs> default_attrs(const OpRow& row) { return row.make_attrs(); }
@@ -36,6 +46,41 @@ void check_bytes(const InferArgs& args, const TensorType& type) {
   if (large) args.fail("the result is larger than any memory", "at most 2^56 bytes", type.str());
 }
 
+namespace {
+
+const OpRow& stop_row() {
+  static const OpRow& stop = row("stop_gradient");
+  return stop;
+}
+
+// That no gradient passes here stands in the graph, so that no walk needs to know how it was recorded.
+Value stopped(const Value& v) {
+  static const AttrsPtr none = std::make_shared<NoAttrs>();
+  return {
+      std::make_shared<Node>(&stop_row(), none, Values{v}, std::vector<TensorType>{v.type()}, v.node->loc()),
+      0};
+}
+
+// Is a gradient asked for through a node with these operands? Those through which none may pass are stopped.
+bool record(const OpRow& row, Values& inputs, const std::vector<TensorType>& results) {
+  if (!t_tape) return false;
+  bool taped = false, released = false, floating = false;
+  for (const auto& v : inputs) {
+    if (!is_float(v.dtype())) continue;
+    taped |= v.node->taped();
+    released |= v.node->released();
+  }
+  if ((!taped && !released) || &row == &stop_row()) return false;
+  for (const auto& type : results) floating |= is_float(type.dtype);
+  const bool on = taped && floating && gradients_enabled();
+  if (floating)
+    for (auto& v : inputs)
+      if (is_float(v.dtype()) && (v.node->released() || (!on && v.node->taped()))) v = stopped(v);
+  return on;
+}
+
+}  // namespace
+
 NodePtr make_node(const OpRow& row, Values inputs, AttrsPtr attrs, Loc loc) {
   std::vector<TensorType> types;
   types.reserve(inputs.size());
@@ -56,7 +101,10 @@ NodePtr make_node(const OpRow& row, Values inputs, AttrsPtr attrs, Loc loc) {
   }
   auto results = row.infer(args);
   for (const auto& type : results) check_bytes(args, type);
-  return std::make_shared<Node>(&row, std::move(attrs), std::move(inputs), std::move(results), loc);
+  const bool taped = record(row, inputs, results);
+  auto node = std::make_shared<Node>(&row, std::move(attrs), std::move(inputs), std::move(results), loc);
+  if (taped) node->tape();
+  return node;
 }
 
 NodePtr make_checked_node(const OpRow& row, Values inputs, AttrsPtr attrs, Loc loc) {

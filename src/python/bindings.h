@@ -13,11 +13,14 @@
 namespace pto::python {
 namespace nb = nanobind;
 
+struct GradientSlot;   // python/tape.h
+
 // A handle to an immutable value; the Python class Tensor derives from it. `trace` is the trace
-// that made the value, 0 outside of traces.
+// that made the value, 0 outside of traces. `slot` is there if a tape begins at this handle.
 struct TensorHandle {
   Value value;
   uint64_t trace = 0;
+  std::shared_ptr<GradientSlot> slot{};
 };
 
 // A symbolic number: a size (i64), or a run-time Python scalar (i64, f64).
@@ -73,11 +76,12 @@ class AtCaller {
 
 void bind_errors(nb::module_& m);
 void bind_values(nb::module_& m);
-void bind_gradients(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_exchange(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_exec(nb::module_& m);
 void bind_calls(nb::module_& m);
+void bind_gradients(nb::module_& m);
+void bind_tape(nb::module_& m);
 
 }  // namespace pto::python

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -12,22 +13,50 @@
 
 #include "api/session.h"
 #include "expr/eval.h"
+#include "ops/gradient_mode.h"
+#include "ops/instantiate.h"
 #include "python/executables.h"
+#include "python/tape.h"
 
 namespace pto::python {
 namespace {
 
-// The inputs of the graph are the call's tensors, then what the function reads from outside.
+// A gradient from outside that the function reads or sets.
+struct EntryGradient {
+  enum : int64_t { Same = -2, None = -1 };
+  std::shared_ptr<GradientSlot> slot;
+  bool none = false;      // before the call
+  int64_t after = Same;   // None, or the output that it is after the call
+};
+
+// The inputs of the graph are the call's tensors, then what the function reads from outside. The outputs are
+// what the function returns, then state and gradients.
 struct Entry {
   GraphHandle graph;
   ExecutableHandle executable;
-  nb::object captured;            // list of Tensors, read at each call
+  nb::object captured;            // list of Tensors, read at each call; or None: the present gradient of
+  std::vector<std::shared_ptr<GradientSlot>> gradient_of;   // this slot
   std::vector<Symbol> numbers;    // symbols of the call's run-time scalars
   std::vector<bool> floats;       // which of them are floats: the symbol has their bits
   std::vector<bool> negative;     // which are negative ints: the symbol, which is never negative, has -n
-  int64_t results = 0;            // outputs that the function returns; the rest is state
-  nb::object state;               // list of Tensors that the remaining outputs are assigned to
+  int64_t results = 0;            // outputs that the function returns
+  nb::object state;               // list of Tensors that the outputs after them are assigned to
+  std::vector<EntryGradient> gradients{};
+  std::vector<bool> requires_grad{};   // of the inputs
+  std::vector<bool> taped{};           // which outputs need a tape
+  bool any_requires = false, any_taped = false;
+  bool mode = true, mode_matters = false;   // were gradients recorded, and does it make a difference?
 
+  bool gradients_fit() const {
+    return std::all_of(gradients.begin(), gradients.end(),
+                       [](const EntryGradient& g) { return g.slot->gradient.is_none() == g.none; });
+  }
+  bool mode_fits() const { return !(any_requires || mode_matters) || gradients_enabled() == mode; }
+  bool tapes_fit(const Values& values) const {
+    for (size_t i = 0; i < values.size(); i++)
+      if (is_float(values[i].dtype()) && values[i].node->taped() != requires_grad[i]) return false;
+    return true;
+  }
   bool bind(const std::vector<Value>& values, nb::handle numbers_given, Sizes& sizes) const;
 };
 
@@ -50,6 +79,7 @@ bool bind_type(const TensorType& want, const TensorType& got, Sizes& sizes) {
 bool Entry::bind(const std::vector<Value>& values, nb::handle numbers_given, Sizes& sizes) const {
   const auto& inputs = graph.graph->inputs;
   if (values.size() != inputs.size()) return false;
+  if (!mode_fits() || !tapes_fit(values)) return false;
   for (size_t i = 0; i < numbers.size(); i++) {
     nb::handle n = numbers_given[i];
     int64_t bits;
@@ -75,8 +105,46 @@ bool Entry::bind(const std::vector<Value>& values, nb::handle numbers_given, Siz
 std::vector<Value> values_of(const Entry& e, nb::handle tensors) {
   std::vector<Value> values;
   for (nb::handle t : tensors) values.push_back(value_of(t));
-  for (nb::handle t : e.captured) values.push_back(value_of(t));
+  size_t i = 0;
+  for (nb::handle t : e.captured) {
+    const auto& slot = e.gradient_of[i++];
+    values.push_back(value_of(slot ? nb::handle(slot->gradient) : t));
+  }
   return values;
+}
+
+// Why a call does not fit for reasons of gradients; "" if there is none.
+std::string misfit(const Entry& e, nb::handle tensors) {
+  if (!e.gradients_fit()) return "a gradient is there that was not, or is gone";
+  if (!e.mode_fits()) return "gradients are recorded now, or no longer";
+  if (!e.tapes_fit(values_of(e, tensors))) return "other tensors require gradients";
+  return "";
+}
+
+Substitution constants(const Sizes& sizes) {
+  Substitution all;
+  for (const auto& [symbol, n] : sizes) all.emplace(symbol, Expr(n));
+  return all;
+}
+
+// A node with the outputs of a call as its data, through which gradients pass to the operands.
+NodePtr call_node(const Entry& e, const Values& operands, const Sizes& sizes,
+                  std::vector<BufferPtr> outputs) {
+  std::vector<TensorType> types;
+  for (const auto& b : outputs) {
+    TensorType type{b->dtype, {}};
+    for (const int64_t n : b->shape) type.shape.emplace_back(n);
+    types.push_back(std::move(type));
+  }
+  const OpRow& data = row("data");
+  const auto node =
+      std::make_shared<Node>(&data, default_attrs(data), operands, std::move(types), current_loc());
+  node->tape();
+  node->set_data(std::move(outputs));
+  node->set_expansion([graph = e.graph.graph, sizes = constants(sizes)](const Values& x) {
+    return instantiate(*graph, x, sizes);
+  });
+  return node;
 }
 
 std::vector<BufferPtr> data_of_all(const std::vector<Value>& values) {
@@ -162,20 +230,40 @@ class Guards {
 
 // None if the call does not fit this entry.
 nb::object call_entry(const Entry& e, nb::handle tensors, nb::handle numbers) {
+  if (!e.gradients_fit()) return nb::none();
   const std::vector<Value> values = values_of(e, tensors);
   Sizes sizes;
   if (!e.bind(values, numbers, sizes)) return nb::none();
-  std::vector<BufferPtr> outputs;
+  std::vector<BufferPtr> buffers;
   {
     const nb::gil_scoped_release release;
     Sizes extra;
     for (const Symbol s : e.numbers) extra[s] = sizes[s];
-    outputs = e.executable.executable->run(data_of_all(values), extra);
+    buffers = e.executable.executable->run(data_of_all(values), extra);
+  }
+  Values outputs;
+  if (e.any_taped) {
+    outputs = results_of(call_node(e, values, sizes, buffers));
+    for (size_t i = 0; i < e.taped.size(); i++)
+      if (!e.taped[i]) outputs[i] = make_data(buffers[i]);
+  } else {
+    for (auto& b : buffers) outputs.push_back(make_data(std::move(b)));
   }
   nb::list results;
-  for (int64_t i = 0; i < e.results; i++) results.append(wrap_outside(make_data(std::move(outputs[i]))));
-  int64_t i = e.results;
-  for (nb::handle t : e.state) tensor_handle(t).value = make_data(std::move(outputs[i++]));
+  int64_t next = 0;
+  while (next < e.results) results.append(wrap_outside(outputs[next++]));
+  for (nb::handle t : e.state) {
+    TensorHandle& handle = tensor_handle(t);
+    rebind(handle, outputs[next++], handle.trace);
+  }
+  for (const auto& g : e.gradients) {
+    if (g.after == EntryGradient::None)
+      g.slot->gradient = nb::none();
+    else if (g.after >= 0 && g.none)
+      g.slot->gradient = wrap_outside(outputs[g.after]);
+    else if (g.after >= 0)
+      tensor_handle(g.slot->gradient).value = outputs[g.after];
+  }
   return results;
 }
 
@@ -207,11 +295,28 @@ void bind_calls(nb::module_& m) {
       });
   nb::class_<Entry>(m, "Entry")
       .def("__init__",
-           [](Entry* e, const GraphHandle& graph, const ExecutableHandle& executable, nb::list captured,
-              std::vector<std::string> numbers, std::vector<bool> floats, std::vector<bool> negative,
-              int64_t results, nb::list state) {
-             new (e) Entry{graph, executable, captured, {}, floats, negative, results, state};
+           [](Entry* e, const TraceHandle& trace, const GraphHandle& graph,
+              const ExecutableHandle& executable, nb::list captured, std::vector<std::string> numbers,
+              std::vector<bool> floats, std::vector<bool> negative, int64_t results, nb::list state,
+              std::vector<bool> taped, std::vector<int64_t> gradients, bool mode, bool mode_matters) {
+             new (e) Entry{graph, executable, captured, {}, {}, floats, negative, results, state};
              for (const auto& n : numbers) e->numbers.emplace_back(n);
+             for (nb::handle t : captured) {
+               const auto met = std::find_if(trace.gradients.begin(), trace.gradients.end(),
+                                             [&](const MetGradient& g) { return g.before.is(t); });
+               e->gradient_of.push_back(met == trace.gradients.end() ? nullptr : met->slot);
+             }
+             for (size_t i = 0; i < gradients.size(); i++)
+               e->gradients.push_back(
+                   {trace.gradients[i].slot, trace.gradients[i].before.is_none(), gradients[i]});
+             for (const auto& input : trace.inputs) {
+               e->requires_grad.push_back(input->taped());
+               e->any_requires |= input->taped();
+             }
+             e->taped = std::move(taped);
+             e->any_taped = std::find(e->taped.begin(), e->taped.end(), true) != e->taped.end();
+             e->mode = mode;
+             e->mode_matters = mode_matters;
            })
       .def_ro("graph", &Entry::graph)
       .def_ro("executable", &Entry::executable)
@@ -224,6 +329,7 @@ void bind_calls(nb::module_& m) {
              return other;
            })
       .def("call", &call_entry)
+      .def("misfit", &misfit)
       // Sizes by symbol for a call that fits, else None.
       .def("sizes", [](const Entry& e, nb::handle tensors, nb::handle numbers) -> nb::object {
         Sizes sizes;

@@ -16,6 +16,7 @@
 #include "ops/builder.h"
 #include "ops/control.h"
 #include "ops/foreign.h"
+#include "ops/instantiate.h"
 #include "python/executables.h"
 #include "python/graphs.h"
 
@@ -36,6 +37,7 @@ void leave(TraceHandle& t) {
   set_current_trace(t.outer);
   t_entered = t.around;
   t.scope.reset();
+  for (const auto& met : t.gradients) met.slot->gradient = met.before;
 }
 
 nb::object add_input(TraceHandle& t, const std::string& name, nb::handle dtype, nb::handle shape) {
@@ -96,6 +98,7 @@ GraphPtr finish(TraceHandle& t, nb::handle outputs, const std::string& name, nb:
     for (nb::handle input : inputs) graph->inputs.push_back(tensor_handle(input).value.node);
   for (nb::handle output : outputs) graph->outputs.push_back(tensor_handle(output).value);
   keep_effects(*graph, t.effects, !inputs.is_none());
+  *graph = copied(*graph);
   std::unordered_set<Expr, ExprHash> seen;
   for (const auto& guard : t.sizes.guards) {
     const Expr simple = simplify(guard);
@@ -103,6 +106,18 @@ GraphPtr finish(TraceHandle& t, nb::handle outputs, const std::string& name, nb:
   }
   verify(*graph, "trace");
   return graph;
+}
+
+// Of the gradients from outside that the trace met: (the Tensor before or None, the one now or None, whether
+// they differ).
+nb::list met_gradients(const TraceHandle& t) {
+  nb::list all;
+  for (const auto& met : t.gradients) {
+    const nb::object& now = met.slot->gradient;
+    const Value value = now.is_none() ? Value() : tensor_handle(now).value;
+    all.append(nb::make_tuple(met.before, now, !(value == met.inside)));
+  }
+  return all;
 }
 
 // Guards of a nested graph hold for the graph around it.
@@ -273,6 +288,8 @@ nb::object batch_trace(const TraceHandle& t, nb::handle outputs, nb::handle oper
 
 }  // namespace
 
+TraceHandle* entered_trace() { return t_entered; }
+
 void bind_graphs(nb::module_& m) {
   nb::class_<GraphHandle>(m, "Graph")
       .def_static("parse",
@@ -329,6 +346,7 @@ void bind_graphs(nb::module_& m) {
       .def("size", &add_size)
       .def("symbol", &add_symbol)
       .def("integer", &add_integer)
+      .def("gradients", &met_gradients)
       .def("number", &add_number)
       // Hints of the trace around this one hold inside too.
       .def("inherit",

@@ -8,10 +8,11 @@ NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);   // classes and hooks live as long as the process
   bind_errors(m);
   bind_values(m);
-  bind_gradients(m);
   bind_tables(m);
   bind_exchange(m);
   bind_graphs(m);
   bind_exec(m);
   bind_calls(m);
+  bind_gradients(m);
+  bind_tape(m);
 }

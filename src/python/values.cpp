@@ -59,7 +59,7 @@ void set_current_trace(uint64_t trace) { t_trace = trace; }
 
 nb::object wrap(Value value) {
   nb::object result = nb::inst_alloc(hooks().tensor_class);
-  new (nb::inst_ptr<TensorHandle>(result)) TensorHandle{std::move(value), t_trace};
+  new (nb::inst_ptr<TensorHandle>(result)) TensorHandle{std::move(value), t_trace, nullptr};
   nb::inst_mark_ready(result);
   return result;
 }
@@ -481,7 +481,8 @@ void bind_values(nb::module_& m) {
       .def("_assign",
            [](TensorHandle& t, nb::handle other) {
              if (!is_tensor(other)) type_error("a tensor is expected", other);
-             t = tensor_handle(other);
+             t.value = tensor_handle(other).value;
+             t.trace = tensor_handle(other).trace;
            })
       // A handle of its own to the same value; inside a trace, to what the trace knows it as.
       .def("_copy", [](nb::handle h) { return wrap(value_of(h)); })

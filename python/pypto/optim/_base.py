@@ -11,6 +11,7 @@ from .. import _core
 from .._arrays import as_tensor
 from .._errors import Error
 from .._functions import functions
+from .._gradients import no_grad
 from .._tensor import Tensor
 from .._trace_names import caller
 
@@ -97,17 +98,18 @@ class Optimizer:
         around it. With ``error_if_nonfinite`` a gradient with NaN or an infinity is an error that leaves
         parameters and state as they were; it has to be read, so it cannot be asked for inside a trace."""
         pairs = self._pairs()
-        grads = [getattr(p, "grad", None) for p, _ in pairs] if gradients is None else list(gradients)
+        grads = [p.grad for p, _ in pairs] if gradients is None else list(gradients)
         if len(grads) != len(pairs):
             expected = f"{len(pairs)} gradients"
             raise Error("there is not one gradient a parameter", op="step", expected=expected, got=str(len(grads)), **caller())
         for (p, _), g in zip(pairs, grads):
             if g is not None and g.shape != p.shape:
                 raise Error("a gradient has another shape", op="step", expected=p._type_text, got=g._type_text, **caller())
-        count = self.steps + 1
-        step = count.astype("float64")
-        new: list[tuple[Tensor, Tensor]] = [(self.steps, count)]
-        with _core.NameScope(f"{type(self).__name__}.step"):
+        new: list[tuple[Tensor, Tensor]] = []
+        with _core.NameScope(f"{type(self).__name__}.step"), no_grad():
+            count = self.steps + 1
+            step = count.astype("float64")
+            new.append((self.steps, count))
             for (p, group), g, state in zip(pairs, grads, self.state):
                 if g is None:
                     continue
@@ -125,8 +127,7 @@ class Optimizer:
     def zero_grad(self) -> None:
         """Forgets the gradients."""
         for p, _ in self._pairs():
-            if getattr(p, "grad", None) is not None:
-                p.grad = None  # type: ignore[attr-defined]
+            p.grad = None
 
     # --- state --------------------------------------------------------------------------------------
 
