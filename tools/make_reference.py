@@ -28,7 +28,7 @@ float32 results against exact ones, in units of the last place (ulp) or absolute
 PARTS = [
     ("Compilation", "jit kernel Compiled spec TensorSpec custom_op foreign"),
     ("Control flow", "cond while_loop scan"),
-    ("Gradients", "grad_enabled no_grad is_grad_enabled"),
+    ("Gradients", "record grad_enabled no_grad is_grad_enabled"),
     ("Modules", "module Module Parameter Buffer"),
     (
         "Tensors and types",

@@ -35,7 +35,7 @@ from ._errors import Error, InternalError
 from ._files import load, save
 from ._functions import functions as _functions
 from ._functions import table as _table
-from ._gradients import grad_enabled, is_grad_enabled, no_grad
+from ._gradients import grad_enabled, is_grad_enabled, no_grad, record
 from ._jit import Compiled, jit, kernel
 from ._module import Buffer, Module, Parameter, module
 from ._specs import TensorSpec, spec

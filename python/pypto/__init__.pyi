@@ -40,6 +40,7 @@ from ._files import save as save
 from ._gradients import grad_enabled as grad_enabled
 from ._gradients import is_grad_enabled as is_grad_enabled
 from ._gradients import no_grad as no_grad
+from ._gradients import record as record
 from ._jit import Compiled as Compiled
 from ._jit import jit as jit
 from ._jit import kernel as kernel

@@ -31,6 +31,8 @@ current_trace: Any
 detached: Any
 dtype_facts: Any
 einsum: Any
+enter_record: Any
+finish_step: Any
 fresh_trace: Any
 from_capsule: Any
 from_memory: Any
@@ -44,6 +46,7 @@ host_target: Any
 is_leaf: Any
 item: Any
 jvp: Any
+leave_record: Any
 llvm_available: Any
 loop_passes: Any
 make_cond: Any

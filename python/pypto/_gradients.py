@@ -66,6 +66,24 @@ def grad_enabled(fn: Any = True) -> Any:
     return GradientMode(True)(fn)
 
 
+class record:
+    """Records a training step: ``with pypto.record(): loss = criterion(model(x), y)``, then ``loss.backward()`` and
+    ``optimizer.step()``, in the block or after it. Forward, backward and update run as one program at the step.
+
+    If a result that a gradient may be asked through is read before that, what leads to it runs first, and what
+    the gradient will need of it is kept. Whatever else is pending at the step, and still referred to, is computed
+    with it. Inside a compiled function everything is one program anyway."""
+
+    def __enter__(self) -> record:
+        if not _core.current_trace():
+            _core.enter_record()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if not _core.current_trace():
+            _core.leave_record()
+
+
 @overload
 def no_grad(fn: Callable[P, R]) -> Callable[P, R]: ...
 @overload

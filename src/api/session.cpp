@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "api/backward_values.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "ops/builder.h"
@@ -16,8 +17,11 @@ namespace pto {
 namespace {
 
 // Pending graphs above this many nodes are computed piece by piece: chains of equal pieces compile once.
-constexpr size_t kMaxNodes = 2048;
+// A training step that is recorded is one piece.
+constexpr size_t kMaxNodes = 2048, kMaxStepNodes = 1 << 17;
 constexpr size_t kMaxCached = 512;
+
+thread_local bool t_recorded = false;
 
 bool is_leaf(const Node& node) { return node.has_data() || node.inputs().empty(); }
 
@@ -215,6 +219,55 @@ Numbers& numbers_seen() {
 // programs run: they may call back.
 std::mutex g_nodes;
 
+void add_outputs(Piece& piece, const std::unordered_set<const Node*>& nodes) {
+  piece.outputs.clear();
+  for (const auto& node : piece.nodes) {
+    if (!nodes.count(node.get())) continue;
+    for (const auto& v : results_of(node)) piece.outputs.push_back(v);
+  }
+}
+
+// What gradients read, by the structure of what they are of: positions among its nodes.
+class Kept {
+ public:
+  const std::vector<size_t>* find(const Structure& s) const {
+    const auto it = positions_.find(s);
+    return it == positions_.end() ? nullptr : &it->second;
+  }
+  void insert(Structure s, std::vector<size_t> positions) {
+    if (positions_.size() > kMaxCached) positions_.clear();
+    positions_.emplace(std::move(s), std::move(positions));
+  }
+
+ private:
+  std::unordered_map<Structure, std::vector<size_t>, StructureHash> positions_;
+};
+
+// A result on a tape that is read before its gradient is asked for: what the gradient will read comes out too.
+void keep_for_backward(Piece& piece, std::unordered_set<const Node*>& wanted) {
+  static auto& known = *new Kept;  // guarded by g_nodes
+  Values results;
+  for (const auto& v : piece.outputs)
+    if (v.node->taped() && is_float(v.dtype())) results.push_back(v);
+  if (results.empty()) return;
+  std::vector<BufferPtr> data;
+  std::vector<Scalar> numbers;
+  Structure s = structure_of(piece, data, numbers);
+  for (const auto& node : piece.nodes) s.add(node->taped() ? 1 : 0);
+  const std::vector<size_t>* positions = known.find(s);
+  if (!positions) {
+    std::unordered_set<const Node*> read;
+    for (const auto& v : backward_values(results)) read.insert(v.node.get());
+    std::vector<size_t> found;
+    for (size_t i = 0; i < piece.nodes.size(); i++)
+      if (read.count(piece.nodes[i].get())) found.push_back(i);
+    known.insert(s, std::move(found));
+    positions = known.find(s);
+  }
+  for (const size_t i : *positions) wanted.insert(piece.nodes[i].get());
+  add_outputs(piece, wanted);
+}
+
 // The first nodes of what is pending for `values`, up to a limit, with all results that the rest needs.
 Piece next_piece(const Values& values) {
   Piece piece;
@@ -224,8 +277,9 @@ Piece next_piece(const Values& values) {
   if (roots.empty()) return piece;
   const auto order = topological(roots, [](const Node& n) { return n.has_data(); });
   std::unordered_set<const Node*> inside;
+  const size_t limit = t_recorded ? kMaxStepNodes : kMaxNodes;
   size_t pending = 0, end = 0;
-  for (; end < order.size() && pending < kMaxNodes; end++) pending += is_leaf(*order[end]) ? 0 : 1;
+  for (; end < order.size() && pending < limit; end++) pending += is_leaf(*order[end]) ? 0 : 1;
   for (size_t i = 0; i < end; i++) inside.insert(order[i].get());
   piece.nodes.assign(order.begin(), order.begin() + static_cast<int64_t>(end));
   // Results are attached to whole nodes.
@@ -235,10 +289,8 @@ Piece next_piece(const Values& values) {
   for (size_t i = end; i < order.size(); i++)
     for (const auto& v : order[i]->inputs())
       if (inside.count(v.node.get()) && !v.node->has_data()) wanted.insert(v.node.get());
-  for (const auto& node : piece.nodes) {
-    if (!wanted.count(node.get())) continue;
-    for (const auto& v : results_of(node)) piece.outputs.push_back(v);
-  }
+  add_outputs(piece, wanted);
+  if (t_recorded && end == order.size()) keep_for_backward(piece, wanted);
   return piece;
 }
 
@@ -298,6 +350,9 @@ void materialise(const Values& values) {
     }
   }
 }
+
+bool step_is_recorded() { return t_recorded; }
+void record_step(bool recorded) { t_recorded = recorded; }
 
 BufferPtr data_of(const Value& value) {
   materialise({value});

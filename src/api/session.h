@@ -14,6 +14,11 @@ Value make_data(BufferPtr buffer, Loc loc = {});
 void materialise(const Values& values);
 BufferPtr data_of(const Value& value);   // materialises if needed
 
+// While a training step is recorded (in this thread), what is pending is computed in one program, and what a
+// gradient will read of it is kept.
+bool step_is_recorded();
+void record_step(bool recorded);
+
 // --- the tape -------------------------------------------------------------------------------------
 // Where a gradient with respect to `value` begins: the same elements, of a node on the tape through which none
 // passes to what made it.

@@ -14,6 +14,7 @@ namespace pto::python {
 namespace nb = nanobind;
 
 struct GradientSlot;   // python/tape.h
+struct Recording;      // python/recording.h
 
 // A handle to an immutable value; the Python class Tensor derives from it. `trace` is the trace
 // that made the value, 0 outside of traces. `slot` is there if a tape begins at this handle.
@@ -21,6 +22,12 @@ struct TensorHandle {
   Value value;
   uint64_t trace = 0;
   std::shared_ptr<GradientSlot> slot{};
+  std::shared_ptr<Recording> recording{};   // which it is listed in
+
+  TensorHandle(Value value = {}, uint64_t trace = 0) : value(std::move(value)), trace(trace) {}
+  ~TensorHandle();
+  TensorHandle(const TensorHandle&) = delete;
+  TensorHandle& operator=(const TensorHandle&) = delete;
 };
 
 // A symbolic number: a size (i64), or a run-time Python scalar (i64, f64).
@@ -83,5 +90,6 @@ void bind_exec(nb::module_& m);
 void bind_calls(nb::module_& m);
 void bind_gradients(nb::module_& m);
 void bind_tape(nb::module_& m);
+void bind_recording(nb::module_& m);
 
 }  // namespace pto::python

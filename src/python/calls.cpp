@@ -228,27 +228,37 @@ class Guards {
   std::vector<Guard> entries_;
 };
 
+// What is not on a tape is computed. What is becomes part of a step that is recorded; else its node knows how to
+// become a graph when a gradient passes it.
+Values outputs_of(const Entry& e, const Values& operands, const Sizes& sizes) {
+  const bool effects = e.graph.graph->outputs.size() > e.taped.size();
+  if (e.any_taped && step_is_recorded() && !effects)
+    return instantiate(*e.graph.graph, operands, constants(sizes));
+  std::vector<BufferPtr> buffers;
+  {
+    const nb::gil_scoped_release release;
+    Sizes extra;
+    for (const Symbol s : e.numbers) extra[s] = sizes.at(s);
+    buffers = e.executable.executable->run(data_of_all(operands), extra);
+  }
+  Values outputs;
+  if (!e.any_taped) {
+    for (auto& b : buffers) outputs.push_back(make_data(std::move(b)));
+    return outputs;
+  }
+  outputs = results_of(call_node(e, operands, sizes, buffers));
+  for (size_t i = 0; i < e.taped.size(); i++)
+    if (!e.taped[i]) outputs[i] = make_data(buffers[i]);
+  return outputs;
+}
+
 // None if the call does not fit this entry.
 nb::object call_entry(const Entry& e, nb::handle tensors, nb::handle numbers) {
   if (!e.gradients_fit()) return nb::none();
   const std::vector<Value> values = values_of(e, tensors);
   Sizes sizes;
   if (!e.bind(values, numbers, sizes)) return nb::none();
-  std::vector<BufferPtr> buffers;
-  {
-    const nb::gil_scoped_release release;
-    Sizes extra;
-    for (const Symbol s : e.numbers) extra[s] = sizes[s];
-    buffers = e.executable.executable->run(data_of_all(values), extra);
-  }
-  Values outputs;
-  if (e.any_taped) {
-    outputs = results_of(call_node(e, values, sizes, buffers));
-    for (size_t i = 0; i < e.taped.size(); i++)
-      if (!e.taped[i]) outputs[i] = make_data(buffers[i]);
-  } else {
-    for (auto& b : buffers) outputs.push_back(make_data(std::move(b)));
-  }
+  const Values outputs = outputs_of(e, values, sizes);
   nb::list results;
   int64_t next = 0;
   while (next < e.results) results.append(wrap_outside(outputs[next++]));

@@ -15,4 +15,5 @@ NB_MODULE(_core, m) {
   bind_calls(m);
   bind_gradients(m);
   bind_tape(m);
+  bind_recording(m);
 }

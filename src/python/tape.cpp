@@ -10,6 +10,7 @@
 #include "autodiff/vjp.h"
 #include "ops/gradient_mode.h"
 #include "python/graphs.h"
+#include "python/recording.h"
 
 namespace pto::python {
 namespace {
@@ -145,6 +146,7 @@ void rebind(TensorHandle& t, Value value, uint64_t trace) {
   if (!t.slot) {
     t.value = std::move(value);
     t.trace = trace;
+    if (!trace) note_pending(t);
     return;
   }
   const TensorType before = t.value.type();
@@ -156,6 +158,7 @@ void rebind(TensorHandle& t, Value value, uint64_t trace) {
                  .loc = caller_loc()});
   t.value = make_variable(value, value.node->loc());
   t.trace = trace;
+  if (!trace) note_pending(t);
   begin_tape(t.slot, t.value);
   if (!(t.value.type() == before)) t.slot->gradient = nb::none();
 }

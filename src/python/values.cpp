@@ -1,5 +1,6 @@
 // Conversions between Python objects and the core's: tensors, sizes, dtypes, arguments.
 #include "python/bindings.h"
+#include "python/recording.h"
 
 #include <nanobind/operators.h>
 #include <nanobind/stl/string.h>
@@ -59,8 +60,9 @@ void set_current_trace(uint64_t trace) { t_trace = trace; }
 
 nb::object wrap(Value value) {
   nb::object result = nb::inst_alloc(hooks().tensor_class);
-  new (nb::inst_ptr<TensorHandle>(result)) TensorHandle{std::move(value), t_trace, nullptr};
+  TensorHandle* handle = new (nb::inst_ptr<TensorHandle>(result)) TensorHandle(std::move(value), t_trace);
   nb::inst_mark_ready(result);
+  if (!t_trace) note_pending(*handle);
   return result;
 }
 

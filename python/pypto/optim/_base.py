@@ -118,7 +118,7 @@ class Optimizer:
                 new += [(state[name], after[name].astype(state[name].dtype)) for name in state]
             finite = all_finite([g for g in grads if g is not None]) if error_if_nonfinite else None
         if not _core.current_trace():
-            _core.materialise([value for _, value in new] + ([finite] if finite is not None else []))
+            _core.finish_step([value for _, value in new] + ([finite] if finite is not None else []))
         if finite is not None and not finite:
             raise Error("a gradient is not finite; nothing was changed", op="step", **caller())
         for handle, value in new:
