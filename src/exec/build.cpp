@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "exec/executable.h"
+#include "exec/recompute.h"
 #include "exec/reproducer.h"
 #include "graph/value_hash.h"
 #include "graph_passes/fuse.h"
@@ -229,7 +230,7 @@ class Builder {
 }  // namespace
 
 std::set<std::string> passes_off(const CompileOptions& options, PassLevel level) {
-  std::set<std::string> graph{"fuse"}, loop, chosen;
+  std::set<std::string> graph{"fuse", "recompute"}, loop, chosen;
   for (const auto& pass : graph_passes()) graph.insert(pass.name);
   for (const auto& pass : loop_passes()) loop.insert(pass.name);
   for (const auto& name : options.passes_off) {
@@ -253,6 +254,7 @@ Program build_program(const Graph& graph, const CompileOptions& options, Places*
     std::vector<std::string> because;
     Builder(kernels, off, because).build(graph, program, places);
     program.because = std::move(because);
+    if (!off.count("recompute")) recompute_cheap(program);
     if (settings().debug) verify(program, "build_program");
     return program;
   } catch (const InternalError& e) {

@@ -162,3 +162,29 @@ def test_freed_memory_is_used_again():
         assert (pto.asarray(np.full(BIG // 4, i, np.float32)) + 1)[0].item() == i + 1
 
     assert growth(work, 20, 3) < 4 * BIG
+
+
+def test_values_that_are_cheap_are_computed_again_in_the_backward_pass():
+    layers, rows, width = 8, 1024, 512
+    rng = np.random.default_rng(0)
+    weights = [pto.asarray(rng.normal(0, 0.05, (width, width)).astype(np.float32)) for _ in range(layers)]
+    x = rng.normal(size=(rows, width)).astype(np.float32)
+
+    def loss(x, *weights):
+        for w in weights:
+            x = x + pto.gelu(pto.layer_norm(x, (width,)) @ w)
+        return (x * x).mean()
+
+    def step(x, *weights):
+        leaves = [w.detach().requires_grad_() for w in weights]
+        loss(x, *leaves).backward()
+        return [w.grad for w in leaves]
+
+    plans, results = [], []
+    for off in ([], ["recompute"]):
+        compiled = pto.jit(step, passes_off=off)
+        results.append([g.numpy() for g in compiled(x, *weights)])
+        plans.append(compiled.executable.memory({})["arena"])
+    for a, b in zip(*results):
+        np.testing.assert_array_equal(a, b)
+    assert plans[0] < 0.8 * plans[1]

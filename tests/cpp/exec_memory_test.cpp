@@ -2,6 +2,7 @@
 #include <random>
 
 #include "base/extents.h"
+#include "exec/recompute.h"
 #include "exec_check.h"
 
 namespace pto::testing {
@@ -110,6 +111,50 @@ TEST(ExecMemory, ProductsOfExtentsDoNotWrap) {
   EXPECT_EQ(plan_memory(p, {{Symbol("B"), 0}}).input_bytes, 0);
   EXPECT_NE(error_of([&] { plan_memory(p, {{Symbol("B"), 1}}); }).find("larger than any memory"),
             std::string::npos);
+}
+
+// --- what is computed again -------------------------------------------------------------------------------
+
+// c0 = x + 1, c1 = c0 + 1, ... and the sums of all of them backwards, each of `n` elements.
+Program there_and_back(int n, int steps) {
+  const std::string type = ": f32[" + std::to_string(n) + "]";
+  std::string buffers, launches, last = "x";
+  auto launch = [&](const std::string& kernel, const std::string& operands, const std::string& to) {
+    if (to != "y") buffers += "  temp " + to + type + "\n";
+    launches += "  launch " + kernel + "(" + operands + ") -> (" + to + ")\n";
+  };
+  auto name = [](const char* prefix, int i) { return prefix + std::to_string(i); };
+  for (int i = 0; i < steps; i++) launch("up", i == 0 ? "x" : name("c", i - 1), name("c", i));
+  launch("both", name("c", steps - 1) + ", " + name("c", steps - 2), name("s", steps - 2));
+  for (int i = steps - 3; i > 0; i--) launch("both", name("s", i + 1) + ", " + name("c", i), name("s", i));
+  launch("both", "s1, c0", "y");
+  return parse_program(
+      "program main {\n  input x" + type + "\n" + buffers + "  output y" + type + "\n" + launches +
+      "}\nkernel up(x" + type + ") -> (y" + type + ") {\n  axis i: " + std::to_string(n) +
+      "\n  store y[i] = x[i] * f32(1.5) + f32(1)\n}\nkernel both(x" + type + ", w" + type + ") -> (y" + type +
+      ") {\n  axis i: " + std::to_string(n) + "\n  store y[i] = x[i] + w[i] * x[i]\n}\n");
+}
+
+TEST(ExecMemory, CheapValuesAreComputedAgainRatherThanKept) {
+  const int n = 300'000;
+  const Program kept = there_and_back(n, 20);
+  Program again = kept;
+  recompute_cheap(again);
+  verify(again, "recompute_cheap");
+  EXPECT_GT(again.steps.size(), kept.steps.size());
+  EXPECT_FALSE(again.because.empty());
+  EXPECT_LT(plan_memory(again, {}).arena_bytes, plan_memory(kept, {}).arena_bytes * 3 / 4);
+  const auto x = filled(DType::F32, {n}, 1);
+  expect_equal_bits(Executable(again, without_disk()).run({x}), Executable(kept, without_disk()).run({x}),
+                    "computed again");
+}
+
+TEST(ExecMemory, SmallValuesAndShortLivesAreKept) {
+  for (const Program& kept : {there_and_back(3000, 20), there_and_back(300'000, 4)}) {
+    Program same = kept;
+    recompute_cheap(same);
+    EXPECT_EQ(to_text(same), to_text(kept));
+  }
 }
 
 // --- plans in the text ------------------------------------------------------------------------------------
