@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "exec/executable.h"
 #include "exec/recompute.h"
+#include "exec/release_early.h"
 #include "exec/reproducer.h"
 #include "graph/value_hash.h"
 #include "graph_passes/fuse.h"
@@ -230,7 +231,7 @@ class Builder {
 }  // namespace
 
 std::set<std::string> passes_off(const CompileOptions& options, PassLevel level) {
-  std::set<std::string> graph{"fuse", "recompute"}, loop, chosen;
+  std::set<std::string> graph{"fuse", "recompute", "release_early"}, loop, chosen;
   for (const auto& pass : graph_passes()) graph.insert(pass.name);
   for (const auto& pass : loop_passes()) loop.insert(pass.name);
   for (const auto& name : options.passes_off) {
@@ -254,6 +255,7 @@ Program build_program(const Graph& graph, const CompileOptions& options, Places*
     std::vector<std::string> because;
     Builder(kernels, off, because).build(graph, program, places);
     program.because = std::move(because);
+    if (!off.count("release_early")) release_early(program);
     if (!off.count("recompute")) recompute_cheap(program);
     if (settings().debug) verify(program, "build_program");
     return program;

@@ -181,7 +181,7 @@ struct Executable::Impl {
 Executable::Executable(Program program, CompileOptions options)
     : impl_(std::make_unique<Impl>(std::move(program), std::move(options))) {}
 Executable::Executable(const Graph& graph, CompileOptions options)
-    : Executable(build_program(graph, options), std::move(options)) {
+    : Executable(build_program(graph, options), options) {
   if (settings().compare) impl_->graph = graph;
 }
 Executable::~Executable() = default;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "base/extents.h"
+#include "exec/release_early.h"
 
 namespace pto {
 namespace {
@@ -30,14 +30,8 @@ struct Lives {
   std::vector<std::vector<int64_t>> uses;  // per buffer: the steps that read it, ascending
   int64_t peak = 0, peak_step = 0;
 
-  explicit Lives(const Program& p) : first(p.buffers.size(), -1), last(first), uses(p.buffers.size()) {
-    Sizes guess;
-    for (Symbol s : p.sizes) guess[s] = 64;
-    for (const auto& b : p.buffers) {
-      auto shape = eval_shape(b.shape, guess);
-      for (auto& n : shape) n = std::max<int64_t>(n, 0);
-      bytes.push_back(std::min(bytes_of(b.dtype, shape), int64_t{1} << 40));
-    }
+  explicit Lives(const Program& p)
+      : bytes(guessed_bytes(p)), first(p.buffers.size(), -1), last(first), uses(p.buffers.size()) {
     std::vector<int64_t> change(p.steps.size() + 1);
     for (size_t i = 0; i < p.steps.size(); i++) {
       const auto now = static_cast<int64_t>(i);

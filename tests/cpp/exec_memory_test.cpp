@@ -3,6 +3,7 @@
 
 #include "base/extents.h"
 #include "exec/recompute.h"
+#include "exec/release_early.h"
 #include "exec_check.h"
 
 namespace pto::testing {
@@ -149,9 +150,36 @@ TEST(ExecMemory, CheapValuesAreComputedAgainRatherThanKept) {
                     "computed again");
 }
 
+// What a step frees decides when it runs: each output is made as soon as both of its operands are there.
+TEST(ExecMemory, StepsThatFreeMemoryRunEarly) {
+  const int n = 300'000, steps = 10;
+  const std::string type = ": f32[" + std::to_string(n) + "]";
+  std::string text = "program main {\n  input x" + type + "\n", launches;
+  auto name = [](const char* prefix, int i) { return prefix + std::to_string(i); };
+  for (int i = 0; i < steps; i++) text += "  temp " + name("d", i) + type + "\n";
+  for (int i = 1; i < steps; i++) text += "  output " + name("y", i) + type + "\n";
+  for (int i = 0; i < steps; i++)
+    launches += "  launch up(" + (i == 0 ? "x" : name("d", i - 1)) + ") -> (" + name("d", i) + ")\n";
+  for (int i = 1; i < steps; i++)
+    launches += "  launch both(" + name("d", i - 1) + ", " + name("d", i) + ") -> (" + name("y", i) + ")\n";
+  const std::string axis = " {\n  axis i: " + std::to_string(n) + "\n  store y[i] = ";
+  const Program given = parse_program(text + launches + "}\nkernel up(x" + type + ") -> (y" + type + ")" +
+                                      axis + "x[i] * f32(1.5)\n}\nkernel both(x" + type + ", w" + type +
+                                      ") -> (y" + type + ")" + axis + "x[i] * w[i]\n}\n");
+  Program early = given;
+  release_early(early);
+  verify(early, "release_early");
+  EXPECT_EQ(plan_memory(given, {}).arena_bytes, 10 * 1'200'000);
+  EXPECT_EQ(plan_memory(early, {}).arena_bytes, 2 * 1'200'000);
+  const auto x = filled(DType::F32, {n}, 1);
+  expect_equal_bits(Executable(early, without_disk()).run({x}), Executable(given, without_disk()).run({x}),
+                    "in another order");
+}
+
 TEST(ExecMemory, SmallValuesAndShortLivesAreKept) {
   for (const Program& kept : {there_and_back(3000, 20), there_and_back(300'000, 4)}) {
     Program same = kept;
+    release_early(same);
     recompute_cheap(same);
     EXPECT_EQ(to_text(same), to_text(kept));
   }
