@@ -1,12 +1,9 @@
-"""The sentence encoder of the demo in PyPTO and in PyTorch, each in a process of its own that waits for its turn."""
+"""The sentence encoder of the demo in PyPTO and in PyTorch."""
 
 import json
-import multiprocessing
 import pathlib
 import sys
-import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -62,39 +59,16 @@ def torch_encoder(directory: pathlib.Path, threads: int, attention: str) -> Enco
     return encode
 
 
+def torch_fused(directory: pathlib.Path, threads: int) -> Encode:
+    return torch_encoder(directory, threads, "sdpa")
+
+
+def torch_in_steps(directory: pathlib.Path, threads: int) -> Encode:
+    return torch_encoder(directory, threads, "eager")
+
+
 MAKERS: dict[str, Callable[[pathlib.Path, int], Encode]] = {
     "PyPTO": pypto_encoder,
-    "PyTorch": lambda directory, threads: torch_encoder(directory, threads, "sdpa"),
-    "PyTorch, attention in steps": lambda directory, threads: torch_encoder(directory, threads, "eager"),
+    "PyTorch": torch_fused,
+    "PyTorch, attention in steps": torch_in_steps,
 }
-
-
-def _serve(name: str, directory: pathlib.Path, threads: int, pipe: Any) -> None:
-    encode = MAKERS[name](directory, threads)
-    pipe.send("ready")
-    while (given := pipe.recv()) is not None:
-        start = time.perf_counter()
-        result = encode(*given)
-        pipe.send((time.perf_counter() - start, result))
-
-
-class Worker:
-    """A process that holds one encoder. Between its turns it sleeps, so that nobody is disturbed."""
-
-    def __init__(self, name: str, directory: pathlib.Path, threads: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.pipe, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(name, directory, threads, other), daemon=True)
-        self.process.start()
-        other.close()
-        self.pipe.recv()
-
-    def __call__(self, ids: np.ndarray, mask: np.ndarray) -> tuple[float, np.ndarray]:
-        """Seconds, and the vectors."""
-        self.pipe.send((ids, mask))
-        seconds, vectors = self.pipe.recv()
-        return seconds, vectors
-
-    def close(self) -> None:
-        self.pipe.send(None)
-        self.process.join()

@@ -4,40 +4,17 @@ import datetime
 import json
 import os
 import pathlib
-import platform
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
-from encoders import MAKERS, Worker, tokens
+from encoders import MAKERS, tokens
+from report import Report, machine
+from workers import Worker
 
 HERE = pathlib.Path(__file__).parent
 COSINE, VALUE = 1e-5, 1e-4
-
-
-class Report:
-    """Figures with the bounds that some of them have."""
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[str, str, str, str]] = []
-        self.missed: list[str] = []
-
-    def add(self, name: str, value: float, unit: str, bound: float | None = None) -> None:
-        scale, digits = {"ms": (1e3, 1), "us": (1e6, 1), "": (1, 2), "count": (1, 0), "error": (1, -1)}[unit]
-        shown = f"{value:.1e}" if digits < 0 else f"{value * scale:.{digits}f}"
-        limit = "" if bound is None else f"{bound:.0e}" if digits < 0 else f"{bound * scale:g}"
-        verdict = "" if bound is None else "ok" if value <= bound else "MISSED"
-        suffix = f" {unit}" if unit in ("ms", "us") else ""
-        said = f"   at most {limit}{suffix}: {verdict}" if verdict else ""
-        print(f"  {name:58} {shown + suffix:>12}{said}", flush=True)
-        self.rows.append((name, shown + suffix, limit + suffix if limit else "", verdict))
-        if verdict == "MISSED":
-            self.missed.append(name)
-
-    def markdown(self, about: str) -> str:
-        lines = [about, "", "| figure | measured | at most |", "|---|---|---|"]
-        return "\n".join(lines + [f"| {n} | {v} | {b} |" for n, v, b, _ in self.rows]) + "\n"
 
 
 def fresh(name: str, *arguments: str, cache: str) -> dict:
@@ -50,18 +27,10 @@ def fresh(name: str, *arguments: str, cache: str) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def cpu() -> str:
-    try:
-        names = [line for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-        return names[0].split(":")[1].strip()
-    except (OSError, IndexError):
-        return platform.machine()
-
-
 def compare(report: Report, directory: pathlib.Path, rounds: int, threads: int) -> None:
     """All in turns, one call each a round; the first round is not counted."""
     print(f"\n32 sentences x 128 tokens, float32, {threads} threads; the best of {rounds} rounds in turns")
-    workers = {name: Worker(name, directory, threads) for name in MAKERS}
+    workers = {name: Worker(make, directory, threads) for name, make in MAKERS.items()}
     try:
         full, padded = tokens(32, 128, padded=False), tokens(32, 128, padded=True)
         times: dict[str, list[float]] = {name: [] for name in workers}
@@ -141,15 +110,11 @@ def run(rounds: int, threads: int, markdown: str | None) -> int:
     from model import model_directory
 
     directory = model_directory()
-    about = f"{datetime.date.today()}, {cpu()}, {os.cpu_count()} cores, {threads} threads, float32"
+    about = f"{datetime.date.today()}, {machine(threads)}, float32"
     print(about)
     report = Report()
     compare(report, directory, rounds, threads)
     processes(report, directory)
     small(report)
     any_size(report, directory)
-    if markdown:
-        pathlib.Path(markdown).write_text(report.markdown(about))
-    if report.missed:
-        print(f"\nmissed: {', '.join(report.missed)}")
-    return 1 if report.missed else 0
+    return report.finish(about, markdown)
