@@ -57,18 +57,17 @@ def windows(s: Sizes, count: int) -> list[np.ndarray]:
 def pypto_step(s: Sizes, threads: int, how: str = "jit") -> Step:
     """`how`: the step is a compiled function ("jit"), recorded ("record"), or neither ("plain")."""
     sys.path.insert(0, str(EXAMPLE))
-    import model
-
+    import gpt
     import pypto as pto
     from pypto import optim
 
     pto.set_num_threads(threads)
-    gpt = model.GPT(s.layers, s.width, s.heads, s.length).to(s.dtype)
-    gpt.load_state_dict({name: pto.asarray(value) for name, value in weights(s).items()})
-    optimizer = optim.AdamW(gpt.parameters(), lr=RATE, betas=BETAS, eps=EPS, weight_decay=DECAY)
+    model = gpt.GPT(s.layers, s.width, s.heads, s.length).to(s.dtype)
+    model.load_state_dict({name: pto.asarray(value) for name, value in weights(s).items()})
+    optimizer = optim.AdamW(model.parameters(), lr=RATE, betas=BETAS, eps=EPS, weight_decay=DECAY)
 
     def step(batch: Any) -> Any:
-        loss = model.loss_of(gpt, batch)
+        loss = gpt.loss_of(model, batch)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()

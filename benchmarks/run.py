@@ -13,7 +13,9 @@ SUITES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("suite", nargs="?", default="demo", choices=SUITES, help="; ".join(f"{n}: {d}" for n, (_, d) in SUITES.items()))
+    parser.add_argument(
+        "suite", nargs="?", default="demo", choices=SUITES, help="; ".join(f"{n}: {d}" for n, (_, d) in SUITES.items())
+    )
     parser.add_argument("--rounds", type=int, default=10, help="rounds of the comparison (%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="threads for all sides (%(default)s)")
     parser.add_argument("--markdown", metavar="FILE", help="write the figures to this file as well")

@@ -74,8 +74,9 @@ def memory(report: Report, threads: int) -> None:
 
 def derived(report: Report, rounds: int, threads: int) -> None:
     """Derived and by hand in turns, in one process; the streaming rate beside them."""
-    import pypto as pto
     from backward import cases
+
+    import pypto as pto
 
     pto.set_num_threads(threads)
     print(f"\nForward and backward, derived and fused against by hand, operator by operator; the best of {rounds} rounds in turns")

@@ -1,9 +1,5 @@
 """A GPT on bytes, written with PyPTO's modules."""
 
-from collections.abc import Iterator
-
-import numpy as np
-
 import pypto as pto
 from pypto import nn
 
@@ -29,14 +25,13 @@ class GPT(nn.Module):
                 last = name.endswith(("attention.out.weight", "mlp.down.weight"))
                 nn.init.normal_(p, std=0.02 / (2 * layers) ** 0.5 if last else 0.02)
 
-    def forward(self, ids: pto.Tensor, caches: list[nn.KeyValueCache] | None = None) -> pto.Tensor:
+    def forward(self, ids: pto.Tensor) -> pto.Tensor:
         """Logits [batch, length, 256] of what follows each of the bytes [batch, length]."""
         x = self.embedding(ids)
         if self.positions is not None:
-            before = caches[0].length if caches else 0
-            x = x + self.positions(before + pto.arange(ids.shape[1]))
-        for i, block in enumerate(self.blocks):
-            x = block(x, cache=caches[i] if caches else None)
+            x = x + self.positions(pto.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
         return self.norm(x) @ self.embedding.weight.T
 
 
@@ -45,3 +40,17 @@ def loss_of(model: GPT, windows: pto.Tensor) -> pto.Tensor:
     ids = windows.astype("int64")
     logits = model(ids[:, :-1])
     return nn.cross_entropy(logits.reshape(-1, 256), ids[:, 1:].reshape(-1))
+
+
+def write(model: GPT, start: bytes, count: int, temperature: float = 0.8) -> bytes:
+    """`start` and `count` more bytes, each drawn from the model's distribution given a window before it."""
+
+    @pto.jit
+    def following(ids: pto.Tensor) -> pto.Tensor:
+        return pto.random.categorical(model(ids)[0, -1] / temperature)
+
+    text = list(start)
+    with pto.no_grad():
+        for _ in range(count):
+            text.append(int(following(pto.asarray([text[-model.length :]]))))
+    return bytes(text)
