@@ -15,7 +15,11 @@ constexpr size_t kMostNodes = 256;    // with those that only move
 constexpr int kMostPrologue = 8;      // of a contraction: repeated for each of its blocks
 constexpr int kMostCopies = 4;        // kernels that compute a cheap node anew
 constexpr int kCheapDepth = 3;
-constexpr size_t kMostIndices = 4;    // different places at which a kernel reads a node
+constexpr size_t kMostAnew = 32;      // nodes that are looked at to see what computing one anew takes
+// In loads of an element from memory, where two cores share 25 GB/s and compute 32 numbers a cycle each: a store
+// first loads the line; an elementary function takes some twenty operations.
+constexpr double kStoreInLoads = 2, kCostlyInLoads = 0.5, kPlainInLoads = 0.03;
+constexpr size_t kMostIndices = 4;  // different places at which a kernel reads a node
 constexpr int64_t kEnoughRows = 8;
 
 bool is_reshape(const Node& node) { return node.row()->name == "reshape"; }
@@ -132,7 +136,8 @@ void Grouping::visit_node(int n) {
     }
   const Family f = node.row()->family;
   const bool free = f == Family::Movement || f == Family::Leaf;
-  if (all.size() > 1 && !free && (cheap_depth_[n] < 0 || all.size() > kMostCopies)) {
+  const bool cheap = cheap_depth_[n] >= 0 && all.size() <= kMostCopies;
+  if (all.size() > 1 && !free && !cheap && !cheaper_anew(n, all)) {
     say(n, "stored: " + std::to_string(all.size()) +
                " kernels read it, and computing it again in each costs more");
     return start(n);
@@ -143,6 +148,48 @@ void Grouping::visit_node(int n) {
     if (all.size() == 1 && !v.why.empty()) say(n, "fused: " + v.why, kernel);
     join(n, all.at(kernel), kernel);
   }
+}
+
+// Do all readers together pay less if each computes the node anew than if it is stored once and loaded by each?
+// The unit is an element's load from memory. Each reader then also loads what the node is made of down to what is
+// in memory anyway, as far as it does not read that yet.
+bool Grouping::cheaper_anew(int n, const std::map<int, Wanted>& all) const {
+  for (const auto& [_, w] : all)
+    if (w.product || w.guarded || w.irregular || w.indices != 1) return false;
+  const auto wide = [&](int i) {
+    const Shape& shape = uses_.order[i]->outputs()[0].shape;
+    return std::count_if(shape.begin(), shape.end(), [](const Size& size) { return !size.is_const(1); });
+  };
+  double cost = 0;
+  std::vector<int> open{n};
+  std::set<int> seen{n}, loaded;
+  while (!open.empty()) {
+    const int i = open.back();
+    open.pop_back();
+    const Node& node = *uses_.order[i];
+    const Family f = node.row()->family;
+    const bool in_memory = i != n && (is_source(node) || stored_[i] || uses_.leaves[i] || epilogues_.ends[i]);
+    if (in_memory || !(node.row()->is_elementwise() || f == Family::Movement || f == Family::Leaf)) {
+      if (i == n) return false;
+      // What has fewer axes is small, and stays in the caches.
+      if (wide(i) >= wide(n)) loaded.insert(i);
+      continue;
+    }
+    if (node.row()->is_elementwise()) cost += costly_[i] ? kCostlyInLoads : kPlainInLoads;
+    for (const auto& v : node.inputs()) {
+      const int input = uses_.position.at(v.node.get());
+      if (seen.insert(input).second) open.push_back(input);
+    }
+    if (seen.size() > kMostAnew) return false;
+  }
+  double anew = 0;
+  for (const auto& [kernel, _] : all) {
+    anew += cost;
+    for (const int i : loaded)
+      anew += std::none_of(requests_[i].begin(), requests_[i].end(),
+                           [kernel = kernel](const Request& r) { return r.kernel == kernel; });
+  }
+  return anew <= kStoreInLoads + static_cast<double>(all.size());
 }
 
 // Looked up along fewer axes than it has: fewer elements are computed than if all were stored.

@@ -54,6 +54,7 @@ class Grouping {
   Verdict may_fold(int n, const Wanted& w, const Kernel& k) const;
   Verdict may_contract(const Wanted& w, const Kernel& k) const;
   Verdict may_compute(int n, const Wanted& w, const Kernel& k) const;
+  bool cheaper_anew(int n, const std::map<int, Wanted>& all) const;
   static bool few_lookups(const Node& node, const Wanted& w);
   void join(int n, const Wanted& w, int kernel);
   void start(int n);

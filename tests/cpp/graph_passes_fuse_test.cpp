@@ -56,6 +56,12 @@ const FuseCase kCases[] = {
        const Value x = c.input("x", DType::F32, {B, S, Size(24)}, {2, 5, 24});
        return call("layer_norm", {x, std::vector<int64_t>{24}, c.f32("w", {24}), c.f32("b", {24})});
      }},
+    // Each sum computes the function anew: that costs less than a store and two loads.
+    {"function_of_two_sums", 2,
+     [](GraphCase& c) -> Values {
+       const Value y = call("tanh", {c.f32("x", {300, 200})})[0];
+       return {call("sum", {y, int64_t{0}})[0], call("sum", {y, int64_t{1}})[0]};
+     }},
     {"sum_of_product", 1,
      [](GraphCase& c) -> Values {
        const Value x = c.f32("x", {9, 30});
